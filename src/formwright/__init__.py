@@ -1,0 +1,1 @@
+"""Formwright: from a workload to a qualified kernel."""

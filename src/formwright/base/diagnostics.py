@@ -1,0 +1,63 @@
+"""Messages about a user's input: a place, what is wrong, what to do."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from formwright.base.source import Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One fault of the input. ``hint`` says what to do about it."""
+
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+
+
+class InputError(Exception):
+    """All the faults that were found in one input; the command line exits with 2."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], source: Source | None = None) -> None:
+        self.diagnostics = tuple(diagnostics)
+        self.source = source
+        super().__init__(render_all(self.diagnostics, source))
+
+
+def fail(message: str, span: Span | None = None, hint: str | None = None) -> InputError:
+    """An error with one diagnostic: ``raise fail("…")``."""
+    return InputError([Diagnostic(message, span, hint)])
+
+
+def render(diagnostic: Diagnostic, source: Source | None = None) -> str:
+    """``file:line:column: error: message``, the line, a caret under the place, the hint."""
+    rows: list[str] = []
+    span = diagnostic.span
+    if span is None:
+        rows.append(f"error: {diagnostic.message}")
+    else:
+        rows.append(f"{span.file}:{span.line}:{span.column}: error: {diagnostic.message}")
+        if source is not None and source.name == span.file:
+            text = source.line(span.line)
+            number = f"{span.line:5d} | "
+            width = max(1, min(span.end_column, len(text) + 1) - span.column)
+            rows.append(number + text)
+            rows.append(" " * (len(number) + span.column - 1) + "^" * width)
+    if diagnostic.hint:
+        rows.append(f"  hint: {diagnostic.hint}")
+    return "\n".join(rows)
+
+
+def render_all(diagnostics: Iterable[Diagnostic], source: Source | None = None) -> str:
+    """Every diagnostic, in the order of the text."""
+    ordered = sorted(
+        diagnostics, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0)
+    )
+    return "\n".join(render(d, source) for d in ordered)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """``did you mean "x"?`` for the known name that is closest to ``name``, if one is close."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f'did you mean "{close[0]}"?' if close else None

@@ -1,0 +1,53 @@
+"""Definitions put in their places: the form that every reader takes."""
+
+from dataclasses import replace
+
+from formwright.ir.expr import Expr
+from formwright.ir.program import Stmt
+from formwright.ir.rewrite import map_body, map_buffer, substitute
+from formwright.ir.template import Cost, CostBound, Definition, Template
+
+
+def inlined(template: Template) -> Template:
+    """``template`` with no definitions left, in the program, the conditions and the cost.
+
+    Definitions may use earlier ones only (the resolver sees to it).
+    """
+    values = _closed(template.definitions, {})
+
+    def f(expr: Expr) -> Expr:
+        return substitute(expr, values)
+
+    program: tuple[Stmt, ...] = map_body(template.program, f)
+    return replace(
+        template,
+        definitions=(),
+        constraints=tuple(
+            replace(c, condition=f(c.condition)) for c in template.constraints
+        ),
+        requires=tuple(replace(r, condition=f(r.condition)) for r in template.requires),
+        program=program,
+        globals=tuple(map_buffer(b, f) for b in template.globals),
+        cost=None if template.cost is None else _cost(template.cost, values),
+    )
+
+
+def _closed(definitions: tuple[Definition, ...], outer: dict[str, Expr]) -> dict[str, Expr]:
+    values = dict(outer)
+    for definition in definitions:
+        values[definition.name] = substitute(definition.value, values)
+    return values
+
+
+def _cost(cost: Cost, outer: dict[str, Expr]) -> Cost:
+    values = _closed(cost.definitions, outer)
+    bounds = tuple(
+        CostBound(
+            substitute(b.value, values),
+            None if b.guard is None else substitute(b.guard, values),
+            b.span,
+        )
+        for b in cost.bounds
+    )
+    prefer = tuple(substitute(p, values) for p in cost.prefer)
+    return replace(cost, definitions=(), bounds=bounds, prefer=prefer)

@@ -1,0 +1,182 @@
+"""Structural maps over expressions and programs: children, free names, substitution."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from formwright.ir.expr import (
+    Arith,
+    Compare,
+    Cond,
+    Expr,
+    Logic,
+    MinMax,
+    Neg,
+    Not,
+    Num,
+    Round,
+    Sum,
+    Truth,
+    Var,
+)
+from formwright.ir.program import (
+    Access,
+    Alloc,
+    Apply,
+    Arrive,
+    Await,
+    Barrier,
+    BoxVar,
+    Buffer,
+    Commit,
+    For,
+    Hint,
+    If,
+    Index,
+    Literal,
+    Op,
+    Par,
+    Read,
+    Select,
+    Stmt,
+    Value,
+    Wait,
+)
+
+OnExpr = Callable[[Expr], Expr]
+
+
+def free_names(expr: Expr) -> frozenset[str]:
+    """Names that ``expr`` needs a value for."""
+    match expr:
+        case Num() | Truth():
+            return frozenset()
+        case Var(name):
+            return frozenset((name,))
+        case Arith(_, a, b) | Compare(_, a, b) | Logic(_, a, b):
+            return free_names(a) | free_names(b)
+        case Neg(a) | Round(_, a) | Not(a):
+            return free_names(a)
+        case MinMax(_, args):
+            return frozenset().union(*(free_names(a) for a in args))
+        case Cond(c, a, b):
+            return free_names(c) | free_names(a) | free_names(b)
+        case Sum(var, lo, hi, body):
+            return free_names(lo) | free_names(hi) | (free_names(body) - {var})
+        case _:
+            assert_never(expr)
+
+
+def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """``expr`` with names replaced; a bound name of a sum shadows."""
+    if not values:
+        return expr
+
+    def go(e: Expr) -> Expr:
+        return substitute(e, values)
+
+    match expr:
+        case Num() | Truth():
+            return expr
+        case Var(name):
+            return values.get(name, expr)
+        case Arith(op, a, b):
+            return Arith(op, go(a), go(b), expr.span)
+        case Compare(cop, a, b):
+            return Compare(cop, go(a), go(b), expr.span)
+        case Logic(lop, a, b):
+            return Logic(lop, go(a), go(b), expr.span)
+        case Neg(a):
+            return Neg(go(a), expr.span)
+        case Round(rop, a):
+            return Round(rop, go(a), expr.span)
+        case Not(a):
+            return Not(go(a), expr.span)
+        case MinMax(mop, args):
+            return MinMax(mop, tuple(go(a) for a in args), expr.span)
+        case Cond(c, a, b):
+            return Cond(go(c), go(a), go(b), expr.span)
+        case Sum(var, lo, hi, body):
+            inner = {k: v for k, v in values.items() if k != var}
+            return Sum(var, go(lo), go(hi), substitute(body, inner), expr.span)
+        case _:
+            assert_never(expr)
+
+
+def map_value(value: Value, f: OnExpr) -> Value:
+    """``value`` with every index expression mapped."""
+    match value:
+        case Literal():
+            return value
+        case Read(access):
+            return Read(map_access(access, f), value.span)
+        case Index(expr):
+            return Index(f(expr), value.span)
+        case Op(name, args):
+            return Op(name, tuple(map_value(a, f) for a in args), value.span)
+        case Select(cond, then, other):
+            return Select(f(cond), map_value(then, f), map_value(other, f), value.span)
+        case _:
+            assert_never(value)
+
+
+def map_access(access: Access, f: OnExpr) -> Access:
+    generation = None if access.generation is None else f(access.generation)
+    return replace(access, index=tuple(f(i) for i in access.index), generation=generation)
+
+
+def map_buffer(buffer: Buffer, f: OnExpr) -> Buffer:
+    ring = None if buffer.ring is None else f(buffer.ring)
+    return replace(buffer, shape=tuple(f(s) for s in buffer.shape), ring=ring)
+
+
+def map_stmt(stmt: Stmt, f: OnExpr) -> Stmt:
+    """``stmt`` with every expression in it mapped (bound names are the caller's care)."""
+    match stmt:
+        case Alloc(buffers):
+            return replace(stmt, buffers=tuple(map_buffer(b, f) for b in buffers))
+        case For(_, lo, hi, body):
+            return replace(stmt, lo=f(lo), hi=f(hi), body=map_body(body, f))
+        case Par(_, _, extents, body):
+            return replace(stmt, extents=tuple(f(e) for e in extents), body=map_body(body, f))
+        case If(cond, body):
+            return replace(stmt, cond=f(cond), body=map_body(body, f))
+        case Apply(box, destination, _, value):
+            return replace(
+                stmt,
+                box=tuple(BoxVar(b.name, f(b.extent)) for b in box),
+                destination=map_access(destination, f),
+                value=map_value(value, f),
+            )
+        case Wait(pending):
+            return replace(stmt, pending=f(pending))
+        case Await(_, count):
+            return replace(stmt, count=f(count))
+        case Hint(_, factor, access):
+            inner = None if access is None else map_access(access, f)
+            return replace(stmt, factor=f(factor), access=inner)
+        case Barrier() | Commit() | Arrive():
+            return stmt
+        case _:
+            assert_never(stmt)
+
+
+def map_body(body: tuple[Stmt, ...], f: OnExpr) -> tuple[Stmt, ...]:
+    return tuple(map_stmt(s, f) for s in body)
+
+
+def accesses(value: Value) -> Iterator[Access]:
+    """Every buffer access of a value, left to right."""
+    match value:
+        case Literal() | Index():
+            return
+        case Read(access):
+            yield access
+        case Op(_, args):
+            for arg in args:
+                yield from accesses(arg)
+        case Select(_, then, other):
+            yield from accesses(then)
+            yield from accesses(other)
+        case _:
+            assert_never(value)

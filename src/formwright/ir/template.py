@@ -1,0 +1,159 @@
+"""A template as data: what the solver, the verifier and the agent read.
+
+The parser gives names for definitions (section ``where``) as they stand in the text;
+:func:`formwright.ir.inline.inlined` substitutes them, and readers take the inlined form.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from formwright.base.source import Span
+from formwright.ir.expr import Expr
+from formwright.ir.program import Buffer, Stmt, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of the workload: its extents by name (``A[M,K]`` has ``("M", "K")``)."""
+
+    name: str
+    extents: tuple[str, ...]
+    dtype: str = "f32"
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """``output[M,N] = sum(k < K) value``: ``reductions`` pairs an index with its extent.
+
+    ``indices`` names the free index of each output dimension, as the value uses them.
+    In the text ``C[M,N] = sum(k < K) A[M,k] * B[k,N]`` an extent in index position stands
+    for its own free index; here the index has the extent's name in lower case.
+    """
+
+    output: Tensor
+    inputs: tuple[Tensor, ...]
+    indices: tuple[str, ...]
+    reductions: tuple[tuple[str, str], ...]
+    value: Value
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A name of the scope with its condition: an extent, a team size, or ``chip.x``."""
+
+    name: str
+    condition: Expr | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """``extents`` and ``agents`` are integers; ``chip`` fields are integers or rationals.
+
+    ``relations`` are further conditions of the scope over those names.
+    """
+
+    workload: Workload
+    extents: tuple[Parameter, ...]
+    agents: tuple[Parameter, ...]
+    chip: tuple[Parameter, ...]
+    relations: tuple[Expr, ...] = ()
+    semantics: str = ""
+    structure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``menu``: the solver's values, ascending. ``extra``: further points for ``weakest``."""
+
+    name: str
+    menu: tuple[int, ...]
+    extra: tuple[int, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """``wall`` names the chip field that is the right-hand side, if it is one."""
+
+    name: str
+    condition: Expr
+    wall: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """Part of the precondition: the verifier may use it, K1 must establish it."""
+
+    name: str
+    condition: Expr
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    name: str
+    value: Expr
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A number of the cost model that measurements may refit."""
+
+    name: str
+    default: Fraction
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CostBound:
+    """``T >= value if guard``."""
+
+    value: Expr
+    guard: Expr | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The objective is the largest bound whose guard holds, in ``unit``."""
+
+    name: str
+    unit: str
+    coefficients: tuple[Coefficient, ...]
+    definitions: tuple[Definition, ...]
+    bounds: tuple[CostBound, ...]
+    prefer: tuple[Expr, ...] = ()
+    """Tie-break: least first expression, then the next, then least decisions in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The proof outline, for people and for the refinement checker."""
+
+    backward: str = ""
+    relation: str = ""
+    rank: str = ""
+    prove: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    name: str
+    coarse: str
+    fine: str
+    object_name: str
+    object_text: str
+    scope: Scope
+    decisions: tuple[Decision, ...]
+    definitions: tuple[Definition, ...]
+    constraints: tuple[Constraint, ...]
+    requires: tuple[Requirement, ...]
+    program: tuple[Stmt, ...]
+    globals: tuple[Buffer, ...]
+    outline: Outline
+    cost: Cost | None
+    span: Span | None = field(default=None, compare=False, repr=False)

@@ -1,0 +1,96 @@
+"""Verdicts and obligations: three values and ``vacuous``, never a bool."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Verdict = Literal["proved", "refuted", "unresolved", "vacuous"]
+Evidence = Literal["proved", "bounded", "tested", "measured", "simulated", "modelled", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """Values that make an obligation false.
+
+    ``values`` names extents, agents, chip fields and decisions. ``text`` is what a person
+    reads. ``replayed`` is true only after the interpreter has reached the defect from the
+    initial state; without it a refutation is ``unresolved``.
+    """
+
+    values: dict[str, int | str]
+    text: str
+    replayed: bool = False
+    trace: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """One condition with its verdict. ``group``: K1, K2, K3 or derived.
+
+    ``condition`` is the word of the table of ``docs/program-rules.md`` (``lifetime``,
+    ``coverage``, ...); ``name`` is unique in the template.
+    """
+
+    name: str
+    group: str
+    condition: str
+    verdict: Verdict
+    evidence: Evidence
+    seconds: float
+    reused: bool = False
+    detail: str = ""
+    counterexample: Counterexample | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What ``prove`` returns. ``verdict`` is ``proved`` only if every obligation is."""
+
+    template: str
+    digest: str
+    verdict: Verdict
+    obligations: tuple[Obligation, ...]
+    seconds: float
+    solver: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys of ``formwright prove --json``."""
+        return {
+            "schema": 1,
+            "template": self.template,
+            "digest": self.digest,
+            "verdict": self.verdict,
+            "seconds": self.seconds,
+            "solver": self.solver,
+            "obligations": [_obligation(o) for o in self.obligations],
+        }
+
+
+def _obligation(o: Obligation) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "name": o.name,
+        "group": o.group,
+        "condition": o.condition,
+        "verdict": o.verdict,
+        "evidence": o.evidence,
+        "seconds": o.seconds,
+        "reused": o.reused,
+        "detail": o.detail,
+    }
+    if o.counterexample is not None:
+        c = o.counterexample
+        shown["counterexample"] = {
+            "values": c.values,
+            "text": c.text,
+            "replayed": c.replayed,
+            "trace": list(c.trace),
+        }
+    return shown
+
+
+def overall(obligations: tuple[Obligation, ...]) -> Verdict:
+    """Refuted before vacuous before unresolved before proved; nothing to prove is vacuous."""
+    verdicts = {o.verdict for o in obligations}
+    for verdict in ("refuted", "vacuous", "unresolved"):
+        if verdict in verdicts:
+            return verdict
+    return "proved" if verdicts else "vacuous"
