@@ -70,11 +70,11 @@ def evaluate(expr: Expr, environment: Environment) -> Scalar:
         case Neg(arg):
             return -number(arg, environment)
         case MinMax(op, args):
-            values = [number(a, environment) for a in args]
-            return min(values) if op == "min" else max(values)
+            numbers = [number(a, environment) for a in args]
+            return min(numbers) if op == "min" else max(numbers)
         case Round(op, arg):
-            value = number(arg, environment)
-            return ceil(value) if op == "ceil" else floor(value)
+            inner = number(arg, environment)
+            return ceil(inner) if op == "ceil" else floor(inner)
         case Compare(op, left, right):
             return _COMPARE[op](number(left, environment), number(right, environment))
         case Logic("and", left, right):
