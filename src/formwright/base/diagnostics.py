@@ -51,9 +51,7 @@ def render(diagnostic: Diagnostic, source: Source | None = None) -> str:
 
 def render_all(diagnostics: Iterable[Diagnostic], source: Source | None = None) -> str:
     """Every diagnostic, in the order of the text."""
-    ordered = sorted(
-        diagnostics, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0)
-    )
+    ordered = sorted(diagnostics, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0))
     return "\n".join(render(d, source) for d in ordered)
 
 
