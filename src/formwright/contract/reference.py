@@ -80,8 +80,8 @@ def _propagate(a: F32, b: F32, finite: F64) -> F64:
         return np.asarray(left.astype(np.float32) @ right.astype(np.float32) > 0)
 
     inf_a, inf_b = np.isinf(a), np.isinf(b)
-    rows: Mask = np.isnan(a).any(axis=1, keepdims=True)
-    columns: Mask = np.isnan(b).any(axis=0, keepdims=True)
+    rows = np.asarray(np.isnan(a).any(axis=1))[:, None]
+    columns = np.asarray(np.isnan(b).any(axis=0))[None, :]
     nan = rows | columns | meet(inf_a, b == 0) | meet(a == 0, inf_b)
     up, down = a > 0, a < 0
     rise, fall = b > 0, b < 0
