@@ -1,0 +1,109 @@
+"""The outputs of a run against the workload, term by term."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Literal as OneOf
+
+from formwright.ir.expr import Scalar
+from formwright.ir.template import Template
+from formwright.replay.code import AccessCode, compile_value
+from formwright.replay.compiled import Env
+from formwright.replay.memory import Memory
+from formwright.replay.terms import Monomial, Polynomial, Terms, show_monomial, tokens_of
+
+DefectKind = OneOf["unwritten", "missing", "foreign", "doubled", "swapped"]
+"""``unwritten``: an output cell without value. ``missing``: a term is lost. ``foreign``: a
+term that is not the cell's. ``doubled``: a term more than once. ``swapped``: a term is lost
+and a foreign one stands in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellDefect:
+    """One output cell that is wrong. ``text`` is a whole sentence without full stop."""
+
+    kind: DefectKind
+    index: tuple[int, ...]
+    text: str
+
+
+class _Workload:
+    """Reads inputs as tokens; the workload's own indices are in range by construction."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+
+    def read(self, access: AccessCode, env: Env) -> int:
+        return self._terms.token(access.buffer, tuple(i(env) for i in access.index))
+
+    def number(self, value: Scalar) -> int:
+        return self._terms.literal(Fraction(value))
+
+    def apply(self, name: str, args: tuple[int, ...]) -> int:
+        return self._terms.op(name, args)
+
+
+def expected_cells(
+    template: Template, values: Mapping[str, Scalar], terms: Terms
+) -> dict[tuple[int, ...], Polynomial]:
+    """What the workload says each output cell is."""
+    workload = template.scope.workload
+    value = compile_value(workload.value, values)
+    reader = _Workload(terms)
+    outer = [range(int(values[e])) for e in workload.output.extents]
+    inner = [range(int(values[extent])) for _, extent in workload.reductions]
+    names = [name for name, _ in workload.reductions]
+    cells: dict[tuple[int, ...], Polynomial] = {}
+    for index in product(*outer):
+        env: Env = dict(zip(workload.indices, index, strict=True))
+        number = terms.zero
+        for point in product(*inner):
+            env.update(zip(names, point, strict=True))
+            number = terms.op("+", (number, value(reader, env)))
+        cells[index] = terms.polynomial(number)
+    return cells
+
+
+def wrong_cells(
+    name: str, expected: Mapping[tuple[int, ...], Polynomial], memory: Memory, terms: Terms
+) -> tuple[CellDefect, ...]:
+    """Every output cell that differs, in the order of the indices."""
+    found = []
+    for index, wanted in expected.items():
+        number = memory.output(index)
+        cell = f"{name}[{','.join(str(i) for i in index)}]"
+        if number is None:
+            found.append(CellDefect("unwritten", index, f"{cell} is never written"))
+            continue
+        got = terms.polynomial(number)
+        if got != wanted:
+            found.append(_difference(cell, index, wanted, got))
+    return tuple(found)
+
+
+def _difference(
+    cell: str, index: tuple[int, ...], wanted: Polynomial, got: Polynomial
+) -> CellDefect:
+    lost = [m for m in wanted if got.get(m, Fraction(0)) < wanted[m]]
+    foreign = [m for m in got if m not in wanted]
+    doubled = [m for m in got if m in wanted and got[m] > wanted[m]]
+    if foreign and lost:
+        wrong, right = _closest(foreign, lost)
+        text = f"{cell} accumulates {show_monomial(wrong)} instead of {show_monomial(right)}"
+        return CellDefect("swapped", index, text)
+    if foreign:
+        shown = show_monomial(foreign[0], got[foreign[0]])
+        return CellDefect("foreign", index, f"{cell} accumulates {shown}, which is not its own")
+    if doubled:
+        times = got[doubled[0]] / wanted[doubled[0]]
+        often = "twice" if times == 2 else f"{times} times"
+        text = f"{cell} receives {show_monomial(doubled[0])} {often}"
+        return CellDefect("doubled", index, text)
+    return CellDefect("missing", index, f"{cell} misses {show_monomial(lost[0])}")
+
+
+def _closest(foreign: list[Monomial], lost: list[Monomial]) -> tuple[Monomial, Monomial]:
+    """The pair that shares most tokens: the term that took another's place."""
+    pairs = [(f, m) for f in foreign for m in lost]
+    return max(pairs, key=lambda pair: len(tokens_of([pair[0]]) & tokens_of([pair[1]])))

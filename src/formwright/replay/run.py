@@ -1,0 +1,99 @@
+"""One run of a program under one schedule, from the initial state to its verdict."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+
+from formwright.ir.evaluate import EvaluationError
+from formwright.ir.expr import Scalar
+from formwright.ir.template import Template
+from formwright.replay.code import ProgramCode, compile_program
+from formwright.replay.compare import CellDefect, expected_cells, wrong_cells
+from formwright.replay.events import Anomaly, Event
+from formwright.replay.machine import BudgetError, Machine
+from formwright.replay.schedule import TEXTUAL, Chooser, Schedule
+from formwright.replay.terms import ExpansionError, Polynomial, Terms
+
+DEFAULT_BUDGET = 200_000
+
+Status = OneOf["exact", "defect", "budget"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``exact``: every output has exactly its terms and nothing odd was met on the way.
+
+    ``cells``: output cells that are wrong. ``anomalies``: what went wrong before.
+    ``stuck``: what the agents wait for after a deadlock. ``error``: an index or divisor
+    without a value. ``barriers``: the most that one agent passed. ``budget`` says nothing.
+    """
+
+    status: Status
+    cells: tuple[CellDefect, ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
+    stuck: tuple[str, ...] = ()
+    error: str = ""
+    barriers: int = 0
+    points: int = 0
+    events: tuple[Event, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A program compiled for given values, with what its outputs should be."""
+
+    program: ProgramCode
+    expected: Mapping[tuple[int, ...], Polynomial]
+    terms: Terms
+
+
+def prepare(template: Template, values: Mapping[str, Scalar]) -> Prepared:
+    """Compiles once for many runs. Raises ``EvaluationError`` if a tensor has no shape."""
+    terms = Terms()
+    program = compile_program(template, values)
+    return Prepared(program, expected_cells(program.template, values, terms), terms)
+
+
+def run(
+    template: Template,
+    values: Mapping[str, Scalar],
+    schedule: Schedule = TEXTUAL,
+    budget: int = DEFAULT_BUDGET,
+) -> Outcome:
+    """Runs ``template`` for concrete extents, agents, decisions and chip fields."""
+    return run_prepared(prepare(template, values), schedule, budget, trace=True)
+
+
+def run_prepared(
+    prepared: Prepared, schedule: Schedule, budget: int = DEFAULT_BUDGET, trace: bool = False
+) -> Outcome:
+    """As :func:`run`, for a program that is compiled. ``trace`` keeps the events."""
+    machine = Machine(prepared.program, prepared.terms, schedule, budget, trace)
+    chooser = Chooser(schedule)
+    stuck: tuple[str, ...] = ()
+    error = ""
+    try:
+        state = machine.start()
+        while enabled := machine.enabled(state):
+            machine.step(state, chooser.choose(state, enabled))
+        if not machine.ended(state):
+            stuck = machine.stuck(state)
+        machine.memory.enter(state, "")
+        output = prepared.program.output
+        cells = wrong_cells(output, prepared.expected, machine.memory, prepared.terms)
+    except (BudgetError, ExpansionError):
+        return Outcome("budget", points=machine.points)
+    except EvaluationError as problem:
+        error, cells = problem.message, ()
+    anomalies = tuple(machine.memory.anomalies)
+    wrong = bool(cells or anomalies or stuck or error)
+    return Outcome(
+        "defect" if wrong else "exact",
+        cells,
+        anomalies,
+        stuck,
+        error,
+        machine.most_barriers,
+        machine.points,
+        tuple(machine.events or ()),
+    )
