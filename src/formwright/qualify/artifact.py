@@ -1,0 +1,141 @@
+"""The artifact folder: which files it holds, and that they are the ones of its record.
+
+``docs/record.md`` describes ``record.json``. A folder is written beside its place and
+renamed, so a folder that can be seen is whole.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from formwright.base.diagnostics import Diagnostic, InputError
+from formwright.base.files import write_bytes, write_json
+from formwright.contract.contract import Contract, contract_from
+
+SCHEMA: Final = 1
+
+LIBRARY: Final = "kernel.so"
+SOURCE: Final = "kernel.c"
+TEMPLATE: Final = "template.fw"
+ASSIGNMENT: Final = "assignment.json"
+CONTRACT: Final = "contract.json"
+RECORD: Final = "record.json"
+
+HASHED: Final = (LIBRARY, SOURCE, TEMPLATE, ASSIGNMENT, CONTRACT)
+"""The files whose SHA-256 stands in the record."""
+
+
+class ArtifactError(InputError):
+    """A folder that is not what its record says: it is not loaded."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__([Diagnostic(message, None, hint)])
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A folder that has been read and agrees with its record. ``library`` is the very bytes."""
+
+    folder: Path
+    library: bytes
+    contract: Contract
+    assignment: dict[str, int]
+    record: dict[str, Any]
+
+
+def read_artifact(folder: str | Path) -> Artifact:
+    """Read a folder and compare every file with the record's hash.
+
+    Raises ``ArtifactError`` for a folder without a record, a missing file, a file that was
+    changed after qualification, or a record of another schema.
+    """
+    place = Path(folder)
+    record = _record(place)
+    found = {name: _hashed(place, name, record) for name in HASHED}
+    contract = contract_from(_json(found[CONTRACT], place / CONTRACT))
+    if record["contract"]["digest"] != _json(found[CONTRACT], place / CONTRACT)["digest"]:
+        raise ArtifactError(f"{place}: the contract is not the one of the record", _MEND)
+    assignment = _json(found[ASSIGNMENT], place / ASSIGNMENT)
+    return Artifact(place, found[LIBRARY], contract, dict(assignment), record)
+
+
+def write_artifact(folder: Path, files: Mapping[str, bytes], record: Mapping[str, Any]) -> Path:
+    """Write a whole folder beside ``folder`` and rename it there; an older one is replaced.
+
+    ``files`` holds every name of ``HASHED``; ``record`` gains ``schema`` and ``files``.
+    """
+    missing = [name for name in HASHED if name not in files]
+    if missing:
+        raise ValueError(f"an artifact needs {', '.join(missing)}")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        for name, data in files.items():
+            write_bytes(beside / name, data)
+        hashes = {name: sha256(data).hexdigest() for name, data in files.items()}
+        write_json(beside / RECORD, dict(record) | {"schema": SCHEMA, "files": hashes})
+        for path in beside.iterdir():
+            path.chmod(0o755 if path.name == LIBRARY else 0o644)
+        beside.chmod(0o755)
+        _put(beside, folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return folder
+
+
+def _put(beside: Path, folder: Path) -> None:
+    """Rename ``beside`` to ``folder``; between an old folder and the new one there is none."""
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
+        os.replace(folder, old)
+        os.replace(beside, folder)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.replace(beside, folder)
+
+
+_MEND: Final = "qualify it again; files of an artifact may not be edited"
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    path = folder / RECORD
+    if not folder.is_dir():
+        raise ArtifactError(f"{folder} is not a folder", "give the folder that `run` wrote")
+    try:
+        record = _json(path.read_bytes(), path)
+    except OSError as error:
+        raise ArtifactError(f"{path}: {error.strerror}", "an artifact has a record.json") from None
+    if record.get("schema") != SCHEMA:
+        raise ArtifactError(
+            f"{path}: record schema {record.get('schema')!r}", f"this version reads {SCHEMA}"
+        )
+    whole = isinstance(record.get("files"), dict) and isinstance(record.get("contract"), dict)
+    if not whole or "digest" not in record["contract"]:
+        raise ArtifactError(f"{path} lacks its hashes", _MEND)
+    return record
+
+
+def _hashed(folder: Path, name: str, record: Mapping[str, Any]) -> bytes:
+    try:
+        data = (folder / name).read_bytes()
+    except OSError as error:
+        raise ArtifactError(f"{folder / name}: {error.strerror}", _MEND) from None
+    if sha256(data).hexdigest() != record["files"].get(name):
+        raise ArtifactError(f"{folder / name} is not the file that was qualified", _MEND)
+    return data
+
+
+def _json(data: bytes, path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise ArtifactError(f"{path} is not JSON", _MEND) from None
+    if not isinstance(value, dict):
+        raise ArtifactError(f"{path} is not a JSON object", _MEND)
+    return value
