@@ -1,0 +1,171 @@
+"""The box of an apply: given, or read from the shapes of its buffers (rule P12)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from formwright.base.diagnostics import nearest
+from formwright.base.source import Span
+from formwright.ir.expr import (
+    Arith,
+    Compare,
+    Cond,
+    Expr,
+    Logic,
+    MinMax,
+    Neg,
+    Not,
+    Num,
+    Round,
+    Sum,
+    Truth,
+    Var,
+)
+from formwright.ir.program import (
+    Access,
+    BoxVar,
+    Buffer,
+    Index,
+    Literal,
+    Op,
+    Read,
+    Select,
+    Value,
+)
+from formwright.ir.show import show_expr
+from formwright.lang.draft import RawApply
+from formwright.lang.names import Names
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where a free name stands, and the extents it has where it stands alone."""
+
+    span: Span | None
+    extents: list[tuple[Expr, Span | None]] = field(default_factory=list)
+    in_tensor: bool = False
+
+
+def inferred_box(
+    apply: RawApply, buffers: Mapping[str, Buffer], names: Names
+) -> tuple[BoxVar, ...]:
+    """Free names in the order in which the text first has them, each with its extent."""
+    places = _places(apply.destination, apply.value, buffers, names)
+    found: list[BoxVar] = []
+    for name, place in places.items():
+        if place.extents:
+            found.append(BoxVar(name, place.extents[0][0]))
+            _agree(name, place, names)
+        elif name not in names.faults.tolerated:
+            _no_extent(name, place, names)
+            names.faults.tolerated.add(name)
+    return tuple(found)
+
+
+def _agree(name: str, place: _Place, names: Names) -> None:
+    first = place.extents[0][0]
+    for extent, span in place.extents[1:]:
+        if extent != first:
+            names.faults.add(
+                f'the extent of "{name}" is {show_expr(first)} before and {show_expr(extent)} here',
+                span,
+                f"say which: over ({name} < {show_expr(first)})",
+            )
+            return
+
+
+def _no_extent(name: str, place: _Place, names: Names) -> None:
+    if place.in_tensor:
+        names.faults.add(
+            f'the extent of "{name}" is not given: it stands alone in no buffer of the program',
+            place.span,
+            f"give the box: over ({name} < …)",
+        )
+        return
+    hint = nearest(name, list(names.table)[:256])
+    names.faults.add(
+        f'the name "{name}" is unknown',
+        place.span,
+        hint or f"bind it with for or par, or give the box: over ({name} < …)",
+    )
+
+
+def _places(
+    destination: Access, value: Value, buffers: Mapping[str, Buffer], names: Names
+) -> dict[str, _Place]:
+    places: dict[str, _Place] = {}
+    _access_places(destination, buffers, names, places)
+    for part in _parts(value):
+        if isinstance(part, Access):
+            _access_places(part, buffers, names, places)
+        else:
+            _expr_places(part, names, places)
+    return places
+
+
+def _parts(value: Value) -> Iterator[Access | Expr]:
+    """Accesses and index expressions of a value, left to right."""
+    match value:
+        case Literal():
+            return
+        case Read(access):
+            yield access
+        case Index(expr):
+            yield expr
+        case Op(_, args):
+            for arg in args:
+                yield from _parts(arg)
+        case Select(cond, then, other):
+            yield cond
+            yield from _parts(then)
+            yield from _parts(other)
+        case _:
+            assert_never(value)
+
+
+def _access_places(
+    access: Access, buffers: Mapping[str, Buffer], names: Names, places: dict[str, _Place]
+) -> None:
+    if access.generation is not None:
+        _expr_places(access.generation, names, places)
+    buffer = buffers.get(access.buffer)
+    for at, index in enumerate(access.index):
+        _expr_places(index, names, places)
+        if not isinstance(index, Var) or index.name not in places or buffer is None:
+            continue
+        if buffer.home == "global":
+            places[index.name].in_tensor = True
+        elif at < len(buffer.shape):
+            places[index.name].extents.append((buffer.shape[at], index.span))
+
+
+def _expr_places(expr: Expr, names: Names, places: dict[str, _Place]) -> None:
+    for var in free_in_order(expr):
+        if var.name not in names.table and not var.name.startswith("chip."):
+            places.setdefault(var.name, _Place(var.span))
+
+
+def free_in_order(expr: Expr) -> Iterator[Var]:
+    """Free names of ``expr`` with their places, left to right."""
+    match expr:
+        case Num() | Truth():
+            return
+        case Var():
+            yield expr
+        case Arith(_, a, b) | Compare(_, a, b) | Logic(_, a, b):
+            yield from free_in_order(a)
+            yield from free_in_order(b)
+        case Neg(a) | Round(_, a) | Not(a):
+            yield from free_in_order(a)
+        case MinMax(_, args):
+            for arg in args:
+                yield from free_in_order(arg)
+        case Cond(c, a, b):
+            for part in (c, a, b):
+                yield from free_in_order(part)
+        case Sum(var, lo, hi, body):
+            yield from free_in_order(lo)
+            yield from free_in_order(hi)
+            yield from (v for v in free_in_order(body) if v.name != var)
+        case _:
+            assert_never(expr)

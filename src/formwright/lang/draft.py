@@ -1,0 +1,102 @@
+"""What stands in a file before its names are resolved."""
+
+from dataclasses import dataclass, field
+
+from formwright.base.source import Span
+from formwright.ir.expr import Expr
+from formwright.ir.program import Access, ApplyOp, BoxVar, DType, Stmt, Value
+from formwright.ir.template import Coefficient, Constraint, CostBound, Definition, Requirement
+
+
+@dataclass(frozen=True, slots=True)
+class RawApply:
+    """``box`` is None where the text leaves it to the buffers' shapes (rule P12)."""
+
+    destination: Access
+    op: ApplyOp
+    value: Value
+    box: tuple[tuple[BoxVar, Span], ...] | None
+    clip: Span | None
+    asynchronous: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A statement with the block below it; ``head`` is None where it could not be read."""
+
+    head: Stmt | RawApply | None
+    body: tuple["Block", ...] = ()
+    spans: tuple[Span, ...] = ()
+    """Places of the names that the head binds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawWorkload:
+    output: Access
+    reductions: tuple[tuple[str, str, Span], ...]
+    value: Value
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RawParameter:
+    name: str
+    condition: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RawDecision:
+    name: str
+    menu: tuple[tuple[int, Span], ...]
+    extra: tuple[tuple[int, Span], ...]
+    span: Span
+    menu_span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RawConstraint:
+    constraint: Constraint
+    wall_span: Span | None
+
+
+@dataclass(slots=True)
+class RawCost:
+    name: str
+    unit: str
+    span: Span
+    coefficients: list[Coefficient] = field(default_factory=list)
+    definitions: list[Definition] = field(default_factory=list)
+    bounds: list[CostBound] = field(default_factory=list)
+    prefer: list[Expr] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Draft:
+    """Filled section by section; what a fault hid stays empty."""
+
+    name: str = ""
+    coarse: str = ""
+    fine: str = ""
+    span: Span | None = None
+    object_name: str = ""
+    object_text: str = ""
+    workload: RawWorkload | None = None
+    extents: list[RawParameter] = field(default_factory=list)
+    agents: list[RawParameter] = field(default_factory=list)
+    chip: list[RawParameter] = field(default_factory=list)
+    relations: list[Expr] = field(default_factory=list)
+    dtypes: list[tuple[str, DType, Span]] = field(default_factory=list)
+    semantics: str = ""
+    structure: str = ""
+    decisions: list[RawDecision] = field(default_factory=list)
+    definitions: list[Definition] = field(default_factory=list)
+    constraints: list[RawConstraint] = field(default_factory=list)
+    requires: list[Requirement] = field(default_factory=list)
+    program: tuple[Block, ...] = ()
+    backward: str = ""
+    relation: str = ""
+    rank: str = ""
+    prove: list[tuple[str, Span]] = field(default_factory=list)
+    cost: RawCost | None = None

@@ -1,0 +1,66 @@
+"""Templates from files and from the ones that ship."""
+
+from importlib import resources
+from pathlib import Path
+
+from formwright.base.diagnostics import fail, nearest
+from formwright.base.source import Source, Span
+from formwright.ir.template import Template
+from formwright.lang.limits import TEXT_BYTES
+from formwright.lang.parser import parse
+
+SUFFIX = ".fw"
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the templates that ship, sorted."""
+    folder = resources.files("formwright") / "templates"
+    return tuple(
+        sorted(f.name.removesuffix(SUFFIX) for f in folder.iterdir() if f.name.endswith(SUFFIX))
+    )
+
+
+def load_source(path_or_name: str) -> Source:
+    """The text of a file, or of a shipped template when the name has no path and no suffix.
+
+    Raises :class:`InputError` when there is no such file or it is no UTF-8 text.
+    """
+    path = Path(path_or_name)
+    bare = path.name == path_or_name and not path.suffix
+    if bare and path_or_name in shipped():
+        data = (resources.files("formwright") / "templates" / (path_or_name + SUFFIX)).read_bytes()
+        return _decoded(path_or_name + SUFFIX, data)
+    if bare and not path.is_file():
+        known = ", ".join(shipped())
+        raise fail(
+            f'no template "{path_or_name}"',
+            hint=nearest(path_or_name, shipped()) or f"templates that ship: {known}",
+        )
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(TEXT_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise fail(f"cannot read {path_or_name}: {reason}") from error
+    return _decoded(path_or_name, data)
+
+
+def load(path_or_name: str) -> tuple[Source, Template]:
+    """The text and its template. Raises :class:`InputError` with all faults."""
+    source = load_source(path_or_name)
+    return source, parse(source)
+
+
+def _decoded(name: str, data: bytes) -> Source:
+    if len(data) > TEXT_BYTES:
+        raise fail(f"the file is larger than {TEXT_BYTES} bytes", Span(name, 1, 1, 1))
+    try:
+        return Source(name, data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        raise fail(
+            f"byte {data[error.start]:#04x} is no UTF-8 text",
+            Span(name, line, column, column + 1),
+            "save the file as UTF-8",
+        ) from error

@@ -1,0 +1,300 @@
+"""Names, shapes and places of statements (rules L40 to L49): blocks to the program IR."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import assert_never
+
+from formwright.base.diagnostics import nearest
+from formwright.base.source import Span
+from formwright.ir.expr import Arith, Expr
+from formwright.ir.program import (
+    Access,
+    Alloc,
+    Apply,
+    Arrive,
+    Await,
+    Barrier,
+    BoxVar,
+    Buffer,
+    Commit,
+    For,
+    Hint,
+    If,
+    Index,
+    Literal,
+    Op,
+    Par,
+    Read,
+    Select,
+    Stmt,
+    Value,
+    Wait,
+)
+from formwright.ir.show import show_expr
+from formwright.lang import kinds
+from formwright.lang.boxes import inferred_box
+from formwright.lang.draft import Block, RawApply
+from formwright.lang.limits import KNOWN_NAMES
+from formwright.lang.names import Names, Symbol
+
+
+class ProgramResolver:
+    """Walks the blocks once, with the names and buffers that are visible at each place."""
+
+    def __init__(self, tensors: tuple[Buffer, ...], output: str, names: Names) -> None:
+        self.names = names
+        self.faults = names.faults
+        self.output = output
+        self.buffers = {t.name: t for t in tensors}
+        self.pars: list[str] = []
+        self.arrived: set[str] = set()
+        self.awaited: list[tuple[str, Span]] = []
+
+    def program(self, blocks: tuple[Block, ...]) -> tuple[Stmt, ...]:
+        """The statements; every fault is told."""
+        found = self._block(blocks)
+        for counter, span in self.awaited:
+            if counter not in self.arrived:
+                hint = nearest(counter, self.arrived) or f"add arrive {counter}"
+                self.faults.add(f'nobody arrives at "{counter}"', span, hint)
+        return found
+
+    def _block(self, blocks: tuple[Block, ...]) -> tuple[Stmt, ...]:
+        allocated: list[str] = []
+        found: list[Stmt] = []
+        for block in blocks:
+            if block.head is None:
+                found.extend(self._block(block.body))
+            else:
+                found.append(self._statement(block.head, block, allocated))
+        for name in allocated:
+            del self.names.table[name]
+            del self.buffers[name]
+        return tuple(found)
+
+    def _statement(self, head: Stmt | RawApply, block: Block, allocated: list[str]) -> Stmt:
+        match head:
+            case RawApply():
+                return self._apply(head)
+            case Alloc(buffers):
+                for buffer in buffers:
+                    self._buffer(buffer, allocated)
+                return head
+            case For(var, lo, hi):
+                self._integer(lo)
+                self._integer(hi)
+                with self._bound("a loop", (var,), block.spans):
+                    return replace(head, body=self._block(block.body))
+            case Par(kind, variables, extents):
+                for extent in extents:
+                    self._integer(extent)
+                self.pars.append(kind)
+                with self._bound(f"a name of par {kind}", variables, block.spans):
+                    body = self._block(block.body)
+                self.pars.pop()
+                return replace(head, body=body)
+            case If(cond):
+                self._in_program(kinds.condition(cond, self.names), cond)
+                return replace(head, body=self._block(block.body))
+            case Barrier():
+                if self.pars[-1:] != ["team"] and not self.faults.lost_headers:
+                    self.faults.add("a barrier outside a team", head.span, "put it in par team")
+                return head
+            case Wait(pending):
+                self._integer(pending)
+                return head
+            case Arrive(counter):
+                self._counter(counter, head.span)
+                self.arrived.add(counter)
+                return head
+            case Await(counter, count):
+                self._counter(counter, head.span)
+                self._integer(count)
+                self.awaited.append((counter, block.spans[0]))
+                return head
+            case Hint(_, factor, access):
+                self._integer(factor)
+                if access is not None:
+                    self._access(access)
+                return head
+            case Commit():
+                return head
+            case Apply():
+                raise AssertionError("applies are raw before they are resolved")
+            case _:
+                assert_never(head)
+
+    @contextmanager
+    def _bound(self, what: str, names: tuple[str, ...], spans: tuple[Span, ...]) -> Iterator[None]:
+        pairs = [(n, Symbol(what, "integer", s)) for n, s in zip(names, spans, strict=True)]
+        with self.names.bound(pairs):
+            yield
+
+    def _counter(self, name: str, span: Span | None) -> None:
+        if "team" not in self.pars and not self.faults.lost_headers:
+            self.faults.add("a counter outside a team", span, "put it in par team")
+        taken = self.names.table.get(name)
+        if taken is not None:
+            self.faults.add(f'"{name}" is already {taken.what}', span, "take another name")
+
+    def _integer(self, expr: Expr) -> None:
+        self._in_program(kinds.integer(expr, self.names), expr)
+
+    def _in_program(self, info: kinds.Info, expr: Expr) -> None:
+        if info.chip:
+            self.faults.add(
+                "the program depends on the chip here",
+                expr.span,
+                "make it a decision; constraints tie decisions to the chip",
+            )
+
+    def _buffer(self, buffer: Buffer, allocated: list[str]) -> None:
+        for extent in buffer.shape:
+            self._integer(extent)
+        if buffer.ring is not None:
+            self._integer(buffer.ring)
+        if buffer.home == "global":
+            self.faults.add(
+                "the program allocates no global buffer",
+                buffer.span,
+                "tensors of the workload are global; take shared, scratch or register",
+            )
+        if not 0 <= buffer.dist <= len(buffer.shape):
+            self.faults.add(
+                f"dist {buffer.dist} of a buffer with {len(buffer.shape)} indices", buffer.span
+            )
+        if self.names.declare(buffer.name, Symbol("a buffer", "any", buffer.span)):
+            self.buffers[buffer.name] = buffer
+            allocated.append(buffer.name)
+
+    def _apply(self, raw: RawApply) -> Apply:
+        box = self._box(raw)
+        names = [(b.name, Symbol("a name of the box", "integer", s)) for b, s in box]
+        with self.names.bound(names):
+            touched = [self._access(raw.destination), *self._value(raw.value)]
+        if raw.clip is not None and "global" not in touched:
+            self.faults.add(
+                "there is no tensor here to clip", raw.clip, "clip is about global tensors only"
+            )
+        written = self.buffers.get(raw.destination.buffer)
+        if written and written.home == "global" and written.name != self.output:
+            self.faults.add(
+                f'"{written.name}" is an input: it is not written',
+                raw.destination.span,
+                f'the output is "{self.output}"' if self.output else None,
+            )
+        clip = raw.clip is not None
+        return Apply(
+            tuple(b for b, _ in box),
+            self._clipped(raw.destination, clip),
+            raw.op,
+            self._clipped_value(raw.value, clip),
+            raw.asynchronous,
+            raw.span,
+        )
+
+    def _box(self, raw: RawApply) -> list[tuple[BoxVar, Span]]:
+        if raw.box is None:
+            return [(b, raw.span) for b in inferred_box(raw, self.buffers, self.names)]
+        for var, _ in raw.box:
+            self._integer(var.extent)
+        return list(raw.box)
+
+    def _access(self, access: Access) -> str:
+        """Checks it and gives the buffer's home, or an empty text when it is unknown."""
+        for index in access.index:
+            self._integer(index)
+        if access.generation is not None:
+            self._integer(access.generation)
+        buffer = self.buffers.get(access.buffer)
+        if buffer is None:
+            self._no_buffer(access)
+            return ""
+        if len(access.index) != len(buffer.shape):
+            self.faults.add(
+                f'"{buffer.name}" has {len(buffer.shape)} indices, not {len(access.index)}',
+                access.span,
+                f"its shape is [{', '.join(map(show_expr, buffer.shape))}]",
+            )
+        self._generation(access, buffer)
+        return buffer.home
+
+    def _no_buffer(self, access: Access) -> None:
+        symbol = self.names.table.get(access.buffer)
+        if symbol is not None:
+            self.faults.add(f'"{access.buffer}" is {symbol.what}, not a buffer', access.span)
+            return
+        if access.buffer not in self.faults.tolerated:
+            hint = nearest(access.buffer, list(self.buffers)[:KNOWN_NAMES])
+            self.faults.add(
+                f'the buffer "{access.buffer}" is not allocated here',
+                access.span,
+                hint or "alloc it above, in this block or one around it",
+            )
+
+    def _generation(self, access: Access, buffer: Buffer) -> None:
+        generation, ring = access.generation, buffer.ring
+        if generation is None and ring is not None:
+            self.faults.add(
+                f'"{buffer.name}" is a ring: say which generation',
+                access.span,
+                f"write {buffer.name}<…>[…]",
+            )
+        elif generation is not None and ring is None:
+            self.faults.add(
+                f'"{buffer.name}" is not a ring and has one generation',
+                access.span,
+                f"write {buffer.name}[…], or alloc it with ring",
+            )
+        elif isinstance(generation, Arith) and generation.op == "mod" and ring is not None:
+            whole = show_expr(generation.left)
+            if generation.right != ring:
+                message = (
+                    f'"{buffer.name}" is a ring of {show_expr(ring)}, '
+                    f"not of {show_expr(generation.right)}"
+                )
+            else:
+                message = "a generation is not reduced: its slot is"
+            self.faults.add(message, generation.span, f"write {buffer.name}<{whole}>[…]")
+
+    def _value(self, value: Value) -> list[str]:
+        """Checks every part; the homes of the buffers read."""
+        match value:
+            case Literal():
+                return []
+            case Read(access):
+                return [self._access(access)]
+            case Index(expr):
+                self._in_program(kinds.number(expr, self.names), expr)
+                return []
+            case Op(_, args):
+                return [home for arg in args for home in self._value(arg)]
+            case Select(cond, then, other):
+                self._in_program(kinds.condition(cond, self.names), cond)
+                return [*self._value(then), *self._value(other)]
+            case _:
+                assert_never(value)
+
+    def _clipped(self, access: Access, clip: bool) -> Access:
+        buffer = self.buffers.get(access.buffer)
+        if not clip or buffer is None or buffer.home != "global":
+            return access
+        return replace(access, clip=True)
+
+    def _clipped_value(self, value: Value, clip: bool) -> Value:
+        match value:
+            case Literal() | Index():
+                return value
+            case Read(access):
+                return replace(value, access=self._clipped(access, clip))
+            case Op(_, args):
+                return replace(value, args=tuple(self._clipped_value(a, clip) for a in args))
+            case Select(_, then, other):
+                return replace(
+                    value,
+                    then=self._clipped_value(then, clip),
+                    other=self._clipped_value(other, clip),
+                )
+            case _:
+                assert_never(value)
