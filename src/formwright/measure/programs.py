@@ -1,0 +1,74 @@
+"""What can run in the child: a compiled library with our ABI, or a library that people use now."""
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, assert_never
+
+BaselineName = Literal["numpy", "torch", "onednn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A shared library with the ABI of the emitted code (``fw_abi`` 1).
+
+    With ``ahead`` the inputs named there are packed by ``fw_prepare`` outside the clock, and the
+    timed call is ``fw_call_ahead``.
+    """
+
+    library: Path
+    threads: int = 1
+    ahead: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The matrix product of a library that is installed here, called from Python.
+
+    With ``ahead`` oneDNN packs the second input outside the clock; the others have no such call.
+    """
+
+    name: BaselineName
+    threads: int = 1
+    ahead: tuple[str, ...] = ()
+
+
+Program = Native | Baseline
+
+
+def missing(program: Program) -> str | None:
+    """Why ``program`` cannot run here at all, or ``None``; a missing peer is always reported."""
+    match program:
+        case Native(library=library):
+            return None if library.is_file() else f"{library} does not exist"
+        case Baseline(name=name):
+            return _missing_peer(name)
+        case _:
+            assert_never(program)
+
+
+def _missing_peer(name: BaselineName) -> str | None:
+    match name:
+        case "numpy" | "torch":
+            return None if importlib.util.find_spec(name) else f"{name} is not installed"
+        case "onednn":
+            return None if onednn_library() else "the onednn wheel is not installed"
+        case _:
+            assert_never(name)
+
+
+def onednn_library() -> Path | None:
+    """The shared library of a oneDNN wheel in this environment, if there is one."""
+    for prefix in _environment_folders():
+        found = sorted(prefix.glob("libdnnl.so*"))
+        if found:
+            return found[0]
+    return None
+
+
+def _environment_folders() -> list[Path]:
+    spec = importlib.util.find_spec("numpy")
+    if spec is None or spec.origin is None:
+        return []
+    packages = Path(spec.origin).parent.parent
+    return [packages.parent.parent, packages.parent, packages]

@@ -1,0 +1,355 @@
+"""A session: one child, its slots in shared memory, and the parent's side of every check."""
+
+import mmap
+import os
+import secrets
+import signal
+import struct
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+import numpy as np
+
+from formwright.measure.child import DONE, FAILED, FAULT, READY, REFUSED, Child, Reply
+from formwright.measure.faults import read_fault
+from formwright.measure.judge import judge
+from formwright.measure.layout import Block, Placement, lay_out, setup_message
+from formwright.measure.outcome import (
+    Crashed,
+    Failed,
+    Failure,
+    MeasureError,
+    Ok,
+    Outcome,
+    OutOfBounds,
+    Refused,
+)
+from formwright.measure.programs import Native, Program, missing
+from formwright.measure.sandbox import Level, Sandbox
+from formwright.measure.tensors import Array, Case, Tensor
+
+_CALL, _PREPARE = 1, 2
+_POISON_SCRATCH, _AHEAD = 1, 2
+_SPILL = 0xA5
+"""Fills the bytes of an output's pages that belong to no element; a kernel must leave them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What the parent's clock and the machine's kernel said about one batch of calls."""
+
+    calls: int
+    wall_seconds: float
+    cpu_seconds: float
+    queue_seconds: float
+
+
+class Session:
+    """Runs one program on ``slots`` sets of tensors; a context manager.
+
+    ``tensors`` are the inputs in workload order, then one output; ``extents`` as the library
+    expects them. ``placement`` says which end of each tensor stands at a guard page;
+    ``poison_scratch`` fills the library's scratch memory with NaN before each call.
+
+    Raises ``MeasureError`` when the child cannot be started or refuses the library.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        tensors: Sequence[Tensor],
+        extents: Sequence[int],
+        *,
+        slots: int = 1,
+        placement: Placement = "end",
+        alignment: int = 1,
+        cores: Sequence[int] | None = None,
+        sandbox: Sandbox | None = None,
+        poison_scratch: bool = True,
+    ) -> None:
+        lacking = missing(program)
+        if lacking:
+            raise MeasureError(Refused(lacking))
+        if [t.output for t in tensors] != [False] * (len(tensors) - 1) + [True]:
+            raise ValueError("a session takes inputs, then one output")
+        self.program = program
+        self.sandbox = sandbox or Sandbox()
+        self.layout = lay_out(tensors, slots, placement, alignment)
+        self.poison = _poison(tensors[-1])
+        self.batches = 0
+        self._earlier: dict[int, Array] = {}
+        self._files = (
+            _memory_file(self.layout.input_bytes),
+            _memory_file(self.layout.output_bytes),
+        )
+        # The mappings live as long as the arrays over them, or views of these, are held.
+        self._bytes = tuple(np.frombuffer(_mapped(file), np.uint8) for file in self._files)
+        try:
+            self.child = self._start(
+                extents, cores or default_cores(program.threads), poison_scratch
+            )
+        except BaseException:
+            self._release()
+            raise
+
+    def _start(self, extents: Sequence[int], cores: Sequence[int], poison_scratch: bool) -> Child:
+        limits = self.sandbox.limits
+        flags = (_POISON_SCRATCH if poison_scratch else 0) | (_AHEAD if self.program.ahead else 0)
+        memory = self.layout.reserve + limits.memory_bytes + 2 * limits.scratch_bytes
+        if not isinstance(self.program, Native):
+            memory += 8 << 30  # an interpreter and its libraries reserve far more than they use
+        message = setup_message(
+            self.layout,
+            extents,
+            self.program.threads,
+            flags,
+            limits.scratch_bytes,
+            memory,
+            limits.cpu_seconds,
+        )
+        # The child gets the inputs by a descriptor that is open for reading only: a mapping of it
+        # can never be made writable.
+        reading = os.open(f"/proc/self/fd/{self._files[0]}", os.O_RDONLY)
+        try:
+            child = Child(self.program, self.sandbox, cores, (reading, self._files[1]))
+        finally:
+            os.close(reading)
+        child.send(message)
+        reply = child.receive(limits.start_seconds)
+        if not isinstance(reply, Reply) or reply.kind != READY:
+            child.close()
+            raise MeasureError(_refusal(reply))
+        self.base = reply.a
+        if child.level < Level.BUBBLEWRAP:
+            child.level = _level(reply.b)
+        try:
+            self.sandbox.check(child.level)
+        except MeasureError:
+            child.close()
+            raise
+        return child
+
+    @property
+    def level(self) -> Level:
+        """How far the child is confined."""
+        return self.child.level
+
+    @property
+    def alive(self) -> bool:
+        """False once the child has crashed, hung or been refused something."""
+        return self.child.alive
+
+    def view(self, tensor: int, slot: int = 0) -> Array:
+        """The parent's view of a tensor of a slot: writing to it is writing to the slot."""
+        block = self.layout.blocks[slot][tensor]
+        return _view(self._bytes[block.tensor.output], block)
+
+    def load(self, inputs: Sequence[Array], slot: int = 0) -> None:
+        """Copy inputs into a slot, in place, and poison its output.
+
+        Bytes beside the elements of an input hold NaN, so that using them shows.
+        """
+        for index, values in enumerate(inputs):
+            block = self.layout.blocks[slot][index]
+            if values.shape != block.tensor.shape:
+                raise ValueError(f"{block.tensor.name}: {values.shape} is not {block.tensor.shape}")
+            if block.span - block.tensor.rows * block.tensor.columns * block.tensor.itemsize:
+                self._pages(block)[:] = 0xFF
+            self.view(index, slot)[...] = values
+        self.poison_output(slot)
+
+    def poison_output(self, slot: int = 0) -> None:
+        """Fill the output with the secret pattern, and what lies beside its elements too."""
+        block = self.layout.blocks[slot][-1]
+        pages = self._pages(block)
+        if block.span != block.tensor.bytes or block.tensor.stride != block.tensor.columns:
+            pages[:] = _SPILL
+        view = self.view(-1, slot)
+        if view.size:
+            view[...] = self.poison.view(view.dtype)[0]
+
+    def call(self, slot: int = 0) -> Outcome:
+        """Run the program once on a slot and see that it stayed inside its tensors."""
+        batch = self.run((slot,))
+        if not isinstance(batch, Batch):
+            return batch
+        return self._spilled(slot) or Ok()
+
+    def evaluate(self, case: Case, slot: int = 0) -> Outcome:
+        """Load a case, run it once and judge the output."""
+        self.load(case.inputs, slot)
+        if self.program.ahead:
+            prepared = self.prepare((slot,))
+            if not isinstance(prepared, Batch):
+                return prepared
+        outcome = self.call(slot)
+        return self.judge(case.expected, case.tolerance, slot) if outcome == Ok() else outcome
+
+    def output(self, slot: int = 0) -> Array:
+        """A copy of the output of a slot, contiguous."""
+        return np.array(self.view(-1, slot), order="C")
+
+    def judge(self, expected: Array, tolerance: Array, slot: int = 0) -> Outcome:
+        """Compare the output of a slot; remembers ``expected`` to recognise stale outputs."""
+        found = judge(self.output(slot), expected, tolerance, self.poison, self._earlier.get(slot))
+        self._earlier[slot] = expected
+        return found
+
+    def run(self, order: Iterable[int]) -> Batch | Failure:
+        """Call the program on slots in the given order, by the parent's clock."""
+        return self._command(_CALL, order)
+
+    def prepare(self, order: Iterable[int]) -> Batch | Failure:
+        """Let the program pack inputs ahead, for programs that do."""
+        return self._command(_PREPARE, order)
+
+    def _command(self, operation: int, order: Iterable[int]) -> Batch | Failure:
+        slots = tuple(order)
+        message = struct.pack(f"=2I{len(slots)}I", operation, len(slots), *slots)
+        child = self.child
+        if not child.alive:
+            return Refused("the session is over: its child has ended")
+        if child.stopped:
+            child.resume()
+        cpu, queue = child.cpu_seconds(), child.queue_seconds()
+        start = time.perf_counter_ns()
+        child.send(message)
+        reply = child.receive(self.sandbox.limits.call_seconds)
+        end = time.perf_counter_ns()
+        if not isinstance(reply, Reply):
+            return reply
+        child.stop()
+        self.batches += 1
+        if reply.kind != DONE:
+            return self._failure(reply)
+        return Batch(
+            len(slots),
+            (end - start) / 1e9,
+            child.cpu_seconds() - cpu,
+            child.queue_seconds() - queue,
+        )
+
+    def linger(self, seconds: float = 0.005) -> float:
+        """CPU seconds that the idle child uses while nothing is asked of it for ``seconds``."""
+        if self.child.stopped:
+            self.child.resume()
+        before = self.child.cpu_seconds()
+        time.sleep(seconds)
+        after = self.child.cpu_seconds()
+        self.child.stop()
+        return after - before
+
+    def _failure(self, reply: Reply) -> Failure:
+        match reply.kind:
+            case x if x == FAILED:
+                return Failed(reply.code)
+            case x if x == REFUSED:
+                self.child.close()
+                return Refused(reply.text)
+            case x if x == FAULT:
+                self.child.close()
+                return read_fault(self.layout, reply.a - self.base, reply.code, reply.b)
+            case _:
+                self.child.close()
+                return Crashed(0, "its answer is not one of the protocol's")
+
+    def _spilled(self, slot: int) -> OutOfBounds | None:
+        block = self.layout.blocks[slot][-1]
+        pages = self._pages(block).copy()
+        inside = _view(pages, block, block.file_offset)
+        inside.view(np.uint8)[...] = _SPILL
+        touched = np.flatnonzero(pages != _SPILL)
+        if touched.size == 0:
+            return None
+        name, end = block.tensor.name, block.data + block.tensor.bytes
+        beyond = touched[touched >= end]
+        if beyond.size:
+            return OutOfBounds(name, "write", "after", int(beyond[0]) - end + 1)
+        if touched[0] < block.data:
+            return OutOfBounds(name, "write", "before", block.data - int(touched[0]))
+        return OutOfBounds(name, "write", "between", 0)
+
+    def _pages(self, block: Block) -> Array:
+        return self._bytes[block.tensor.output][block.file_offset : block.file_offset + block.span]
+
+    def close(self) -> None:
+        """End the child and give the memory back."""
+        self.child.close()
+        self._release()
+
+    def _release(self) -> None:
+        self._bytes = ()
+        for file in self._files:
+            os.close(file)
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def default_cores(threads: int) -> tuple[int, ...]:
+    """The last ``threads`` cores that this process may use; the first is left to the parent."""
+    available = sorted(os.sched_getaffinity(0))
+    return tuple(available[-threads:])
+
+
+def _memory_file(size: int) -> int:
+    file = os.memfd_create("formwright", os.MFD_CLOEXEC)
+    os.ftruncate(file, max(size, 1))
+    return file
+
+
+def _mapped(file: int) -> mmap.mmap:
+    return mmap.mmap(file, os.fstat(file).st_size)
+
+
+def _view(buffer: Array, block: Block, origin: int = 0) -> Array:
+    tensor = block.tensor
+    strides = [tensor.itemsize]
+    for extent in reversed(tensor.shape[1:]):
+        strides.insert(0, strides[0] * (extent if len(strides) > 1 else tensor.stride))
+    if not tensor.elements:
+        return np.empty(tensor.shape, tensor.dtype)
+    start = block.file_offset - origin + block.data
+    return np.ndarray(tensor.shape, tensor.dtype, buffer.data, start, strides)
+
+
+def _poison(tensor: Tensor) -> Array:
+    """A secret NaN (for integers, a secret number) as one unsigned element."""
+    noise = secrets.randbits(64)
+    match tensor.dtype:
+        case "float32":
+            return np.array([0x7FC00000 | noise & 0x3FFFFF], np.uint32)
+        case "float64":
+            return np.array([0x7FF8 << 48 | noise & (1 << 51) - 1], np.uint64)
+        case "float16":
+            return np.array([0x7E00 | noise & 0x1FF], np.uint16)
+        case _:
+            size = tensor.itemsize
+            return np.array([noise & (1 << 8 * size) - 1], f"u{size}")
+
+
+def _refusal(reply: Reply | Failure) -> Failure:
+    if not isinstance(reply, Reply):
+        return reply
+    if reply.kind == REFUSED:
+        return Refused(reply.text)
+    if reply.kind == FAULT:
+        name = signal.Signals(reply.code).name
+        return Refused(f"loading the library ended with {name}")
+    return Refused("the child does not speak the protocol")
+
+
+def _level(bits: int) -> Level:
+    if not bits & 1:
+        return Level.PLAIN
+    return Level.LANDLOCK if bits & 2 else Level.SECCOMP
