@@ -1,7 +1,8 @@
 """The box of an apply: given, or read from the shapes of its buffers (rule P12)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import assert_never
 
 from formwright.base.diagnostics import nearest
@@ -34,23 +35,48 @@ from formwright.ir.program import (
 )
 from formwright.ir.show import show_expr
 from formwright.lang.draft import RawApply
+from formwright.lang.limits import KNOWN_NAMES
 from formwright.lang.names import Names
 
 
 @dataclass(slots=True)
-class _Place:
-    """Where a free name stands, and the extents it has where it stands alone."""
+class Place:
+    """Where a free name first stands, and the extents it has where it stands alone."""
 
     span: Span | None
     extents: list[tuple[Expr, Span | None]] = field(default_factory=list)
     in_tensor: bool = False
 
 
+def free_places(
+    destination: Access, value: Value, buffers: Mapping[str, Buffer], known: Container[str]
+) -> dict[str, Place]:
+    """The free names of an apply in the order in which its text first has them."""
+    places: dict[str, Place] = {}
+    _access_places(destination, buffers, known, places)
+    for part in _parts(value):
+        if isinstance(part, Access):
+            _access_places(part, buffers, known, places)
+        else:
+            _expr_places(part, known, places)
+    return places
+
+
+def agreed_box(places: Mapping[str, Place]) -> tuple[BoxVar, ...] | None:
+    """Each name with its extent, or None when one has no extent or two different ones."""
+    found: list[BoxVar] = []
+    for name, place in places.items():
+        if not place.extents or any(e != place.extents[0][0] for e, _ in place.extents):
+            return None
+        found.append(BoxVar(name, place.extents[0][0]))
+    return tuple(found)
+
+
 def inferred_box(
     apply: RawApply, buffers: Mapping[str, Buffer], names: Names
 ) -> tuple[BoxVar, ...]:
-    """Free names in the order in which the text first has them, each with its extent."""
-    places = _places(apply.destination, apply.value, buffers, names)
+    """The box of an apply that gives none; what it leaves open is told."""
+    places = free_places(apply.destination, apply.value, buffers, names.table)
     found: list[BoxVar] = []
     for name, place in places.items():
         if place.extents:
@@ -62,7 +88,7 @@ def inferred_box(
     return tuple(found)
 
 
-def _agree(name: str, place: _Place, names: Names) -> None:
+def _agree(name: str, place: Place, names: Names) -> None:
     first = place.extents[0][0]
     for extent, span in place.extents[1:]:
         if extent != first:
@@ -74,7 +100,7 @@ def _agree(name: str, place: _Place, names: Names) -> None:
             return
 
 
-def _no_extent(name: str, place: _Place, names: Names) -> None:
+def _no_extent(name: str, place: Place, names: Names) -> None:
     if place.in_tensor:
         names.faults.add(
             f'the extent of "{name}" is not given: it stands alone in no buffer of the program',
@@ -82,25 +108,12 @@ def _no_extent(name: str, place: _Place, names: Names) -> None:
             f"give the box: over ({name} < …)",
         )
         return
-    hint = nearest(name, list(names.table)[:256])
+    hint = nearest(name, islice(names.table, KNOWN_NAMES))
     names.faults.add(
         f'the name "{name}" is unknown',
         place.span,
         hint or f"bind it with for or par, or give the box: over ({name} < …)",
     )
-
-
-def _places(
-    destination: Access, value: Value, buffers: Mapping[str, Buffer], names: Names
-) -> dict[str, _Place]:
-    places: dict[str, _Place] = {}
-    _access_places(destination, buffers, names, places)
-    for part in _parts(value):
-        if isinstance(part, Access):
-            _access_places(part, buffers, names, places)
-        else:
-            _expr_places(part, names, places)
-    return places
 
 
 def _parts(value: Value) -> Iterator[Access | Expr]:
@@ -124,13 +137,13 @@ def _parts(value: Value) -> Iterator[Access | Expr]:
 
 
 def _access_places(
-    access: Access, buffers: Mapping[str, Buffer], names: Names, places: dict[str, _Place]
+    access: Access, buffers: Mapping[str, Buffer], known: Container[str], places: dict[str, Place]
 ) -> None:
     if access.generation is not None:
-        _expr_places(access.generation, names, places)
+        _expr_places(access.generation, known, places)
     buffer = buffers.get(access.buffer)
     for at, index in enumerate(access.index):
-        _expr_places(index, names, places)
+        _expr_places(index, known, places)
         if not isinstance(index, Var) or index.name not in places or buffer is None:
             continue
         if buffer.home == "global":
@@ -139,10 +152,10 @@ def _access_places(
             places[index.name].extents.append((buffer.shape[at], index.span))
 
 
-def _expr_places(expr: Expr, names: Names, places: dict[str, _Place]) -> None:
+def _expr_places(expr: Expr, known: Container[str], places: dict[str, Place]) -> None:
     for var in free_in_order(expr):
-        if var.name not in names.table and not var.name.startswith("chip."):
-            places.setdefault(var.name, _Place(var.span))
+        if var.name not in known and not var.name.startswith("chip."):
+            places.setdefault(var.name, Place(var.span))
 
 
 def free_in_order(expr: Expr) -> Iterator[Var]:

@@ -171,6 +171,17 @@ def _string(word: str, span: Span, faults: Faults) -> Token:
     return Token("string", re.sub(r"\\(.)", r"\1", inner), span)
 
 
+def comment_at(text: str) -> int | None:
+    """Where the comment of a line begins, if it has one."""
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is not None and match.group().startswith("#"):
+            return at
+        at = match.end() if match is not None else at + 1
+    return None
+
+
 def number_value(token: Token) -> Fraction | None:
     """The exact value of a number token, or None when it is over the limits (rule L3)."""
     mantissa, _, exponent = token.text.lower().partition("e")

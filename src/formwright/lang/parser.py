@@ -6,7 +6,7 @@ from formwright.ir.expr import Expr
 from formwright.ir.template import Template
 from formwright.lang.cursor import Cursor
 from formwright.lang.expressions import ExpressionReader
-from formwright.lang.faults import Faults, FaultLimitError
+from formwright.lang.faults import FaultLimitError, Faults
 from formwright.lang.layout import rows
 from formwright.lang.lexer import lines
 from formwright.lang.limits import FAULTS
