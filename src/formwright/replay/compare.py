@@ -85,7 +85,7 @@ def wrong_cells(
 def _difference(
     cell: str, index: tuple[int, ...], wanted: Polynomial, got: Polynomial
 ) -> CellDefect:
-    lost = [m for m in wanted if got.get(m, Fraction(0)) < wanted[m]]
+    lost = [m for m in wanted if got.get(m, 0) < wanted[m]]
     foreign = [m for m in got if m not in wanted]
     doubled = [m for m in got if m in wanted and got[m] > wanted[m]]
     if foreign and lost:
@@ -96,7 +96,7 @@ def _difference(
         shown = show_monomial(foreign[0], got[foreign[0]])
         return CellDefect("foreign", index, f"{cell} accumulates {shown}, which is not its own")
     if doubled:
-        times = got[doubled[0]] / wanted[doubled[0]]
+        times = Fraction(got[doubled[0]]) / wanted[doubled[0]]
         often = "twice" if times == 2 else f"{times} times"
         text = f"{cell} receives {show_monomial(doubled[0])} {often}"
         return CellDefect("doubled", index, text)

@@ -30,13 +30,13 @@ class Anomaly:
 @dataclass(frozen=True, slots=True)
 class Touch:
     """One access of an apply as it met the memory. ``held``: the generation found there,
-    ``None`` when nothing was. A cell of a tensor or of a buffer without ring has slot 0."""
+    ``None`` when nothing was. ``slot``: ``None`` for a buffer without ring."""
 
     cell: Cell
     name: str
     generation: int
     held: int | None
-    ring: int
+    slot: int | None
     write: bool
 
 

@@ -54,7 +54,7 @@ class Machine:
         """The initial state: one agent before the first action, nothing written."""
         state = State({}, {}, {}, set())
         buffers = {name: self.memory.tensor(name) for name in self._program.globals}
-        root = Agent((), "", (), 0, 1, Frame(self._program.body, 0, {}, buffers, None, None))
+        root = Agent((), "", (), 0, 1, (), Frame(self._program.body, 0, {}, buffers, None, None))
         state.agents[()] = root
         self._settle(state, root)
         return state
@@ -197,10 +197,11 @@ class Machine:
             env = {**frame.env, **dict(zip(node.vars, place, strict=True))}
             child = Agent(
                 (*agent.path, (node.number, place)),
-                _label(agent.label, node, place),
+                _label(agent.label, node, place) if team or len(places) > 1 else agent.label,
                 agent.coordinates if team else (*agent.coordinates, *place),
                 rank,
                 len(places) if team else 1,
+                node.vars,
                 Frame(node.body, 0, env, frame.buffers, None, None),
             )
             state.agents[child.path] = child
@@ -283,7 +284,8 @@ class Machine:
         total = 1
         for extent in extents:
             total *= max(0, extent)
-        instance = (node.number, tuple(frame.env.values())[:-1])
+        own = agent.names
+        instance = (node.number, [v for n, v in frame.env.items() if n not in own])
         for place, point in enumerate(points):
             self._spend(1)
             if node.owner is None:

@@ -45,7 +45,7 @@ class Memory:
         self._agent = ""
         self._buffers: dict[str, int] = {}
         for name, shape in program.globals.items():
-            number = self._allocation(name, Allocation(name, shape, 1, 0))
+            number = self._allocation(name, Allocation(name, shape, 1, False))
             self._names[name] = number
             if name in program.inputs:
                 self._inputs.add(number)
@@ -76,7 +76,7 @@ class Memory:
                 self.report(Anomaly("address", self._agent, f"allocates {buffer.name} of no slot"))
                 ring = 1
             key = (node.number, buffer.name, path, tuple(env.values()))
-            allocation = Allocation(buffer.name, shape, ring, buffer.dist)
+            allocation = Allocation(buffer.name, shape, ring, buffer.ring is not None)
             fresh[buffer.name] = self._allocation(key, allocation)
         return fresh
 
@@ -221,7 +221,7 @@ class Memory:
 
     def _name(self, place: Place) -> str:
         allocation = self._allocations[place.number]
-        shown = f"<{place.generation}>" if allocation.ring > 1 else ""
+        shown = f"<{place.generation}>" if allocation.generations else ""
         return f"{allocation.name}{shown}"
 
     def _anomaly(self, kind: AnomalyKind, verb: str, place: Place, held: int | None = None) -> None:
@@ -248,8 +248,9 @@ class Memory:
             return
         allocation = self._allocations[place.number]
         generation = None if held is None else held[0]
+        slot = place.cell[1] if allocation.generations else None
         self._touches.append(
-            Touch(place.cell, allocation.name, place.generation, generation, allocation.ring, write)
+            Touch(place.cell, allocation.name, place.generation, generation, slot, write)
         )
 
     def _close_point(self) -> None:

@@ -53,7 +53,8 @@ Mode = OneOf["run", "barrier", "join", "done"]
 
 @dataclass(slots=True)
 class Agent:
-    """``groups`` are the agent's unfinished asynchronous applies; the last group is open.
+    """``names``: the variables of the ``par`` that made the agent. ``groups`` are its
+    unfinished asynchronous applies; the last group is open.
 
     ``passed``: barriers passed in this team. ``steps``: actions done. ``points``: of the
     apply that stands next. ``writes``: of an apply whose reads are done.
@@ -64,6 +65,7 @@ class Agent:
     coordinates: tuple[int, ...]
     rank: int
     size: int
+    names: tuple[str, ...]
     frame: Frame | None
     mode: Mode = "run"
     passed: int = 0
@@ -80,6 +82,7 @@ class Agent:
             self.coordinates,
             self.rank,
             self.size,
+            self.names,
             self.frame,
             self.mode,
             self.passed,
@@ -134,4 +137,5 @@ class Allocation:
     name: str
     shape: tuple[int, ...]
     ring: int
-    dist: int
+    generations: bool
+    """Declared ``ring``: its cells are written with their generation, as ``sB<4>[0,1]``."""

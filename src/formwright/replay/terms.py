@@ -6,16 +6,17 @@ of products of tokens, in which a lost, a doubled or a foreign term shows.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
+from typing import NamedTuple
 
 Token = tuple[str, tuple[object, ...]]
 """An input element ``("A", (0, 2))``, or an opaque function of polynomials."""
 
 Monomial = tuple[Token, ...]
-Polynomial = dict[Monomial, Fraction]
-"""No zero coefficients; tokens of a monomial are sorted."""
+Factor = int | Fraction
+Polynomial = dict[Monomial, Factor]
+"""No zero coefficients; tokens of a monomial are sorted. Whole factors are ``int``."""
 
 EXPANSION_LIMIT = 200_000
 """Products of sums that would give more terms than this are refused."""
@@ -25,8 +26,7 @@ class ExpansionError(Exception):
     """A value has too many terms to be written out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     op: str
     args: tuple[int, ...]
     leaf: Token | Fraction | None = None
@@ -94,14 +94,15 @@ class Terms:
                 pending.append((node.args[0], -sign))
             else:
                 for monomial, factor in self._factor(node).items():
-                    total[monomial] = total.get(monomial, Fraction(0)) + sign * factor
+                    total[monomial] = total.get(monomial, 0) + sign * factor
         return {m: c for m, c in total.items() if c != 0}
 
     def _factor(self, node: Node) -> Polynomial:
         if isinstance(node.leaf, Fraction):
-            return {(): node.leaf} if node.leaf else {}
+            whole = node.leaf.denominator == 1
+            return {(): node.leaf.numerator if whole else node.leaf} if node.leaf else {}
         if node.leaf is not None:
-            return {(node.leaf,): Fraction(1)}
+            return {(node.leaf,): 1}
         parts = [self.polynomial(a) for a in node.args]
         if node.op == "*":
             return multiplied(parts)
@@ -118,15 +119,21 @@ def multiplied(parts: list[Polynomial]) -> Polynomial:
     """The product of polynomials."""
     if prod(len(p) for p in parts) > EXPANSION_LIMIT:
         raise ExpansionError(f"a product has more than {EXPANSION_LIMIT} terms")
-    total: Polynomial = {(): Fraction(1)}
+    total: Polynomial = {(): 1}
     for part in parts:
         grown: Polynomial = {}
         for left, a in total.items():
             for right, b in part.items():
-                monomial = tuple(sorted(left + right, key=_order))
-                grown[monomial] = grown.get(monomial, Fraction(0)) + a * b
+                monomial = _merged(left, right)
+                grown[monomial] = grown.get(monomial, 0) + a * b
         total = {m: c for m, c in grown.items() if c != 0}
     return total
+
+
+def _merged(left: Monomial, right: Monomial) -> Monomial:
+    if not left or not right or (len(left) == len(right) == 1 and left[0][0] < right[0][0]):
+        return left + right
+    return tuple(sorted(left + right, key=_order))
 
 
 def _opaque(name: str, parts: list[Polynomial]) -> Polynomial:
@@ -134,18 +141,18 @@ def _opaque(name: str, parts: list[Polynomial]) -> Polynomial:
     frozen = [tuple(sorted(p.items(), key=lambda item: repr(item))) for p in parts]
     if name in ("max", "min"):
         flat = {piece for part in frozen for piece in _flattened(name, part)}
-        return {((name, tuple(sorted(flat, key=repr))),): Fraction(1)}
-    return {((name, tuple(frozen)),): Fraction(1)}
+        return {((name, tuple(sorted(flat, key=repr))),): 1}
+    return {((name, tuple(frozen)),): 1}
 
 
-def _flattened(name: str, part: tuple[tuple[Monomial, Fraction], ...]) -> tuple[object, ...]:
+def _flattened(name: str, part: tuple[tuple[Monomial, Factor], ...]) -> tuple[object, ...]:
     if len(part) == 1 and part[0][1] == 1 and len(part[0][0]) == 1 and part[0][0][0][0] == name:
         return part[0][0][0][1]
     return (part,)
 
 
 def _order(token: Token) -> tuple[str, str]:
-    return (token[0], repr(token[1]))
+    return (token[0].lstrip("?"), repr(token[1]))
 
 
 def show_token(token: Token) -> str:
@@ -154,7 +161,7 @@ def show_token(token: Token) -> str:
     return f"{name.lstrip('?')}[{','.join(str(i) for i in index)}]"
 
 
-def show_monomial(monomial: Monomial, factor: Fraction = Fraction(1)) -> str:
+def show_monomial(monomial: Monomial, factor: Factor = 1) -> str:
     """``A[0,2]*B[4,1]``, with a factor in front when it is not 1."""
     body = "*".join(show_token(t) for t in monomial)
     if not body:

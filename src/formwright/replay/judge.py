@@ -1,0 +1,73 @@
+"""Which defects of a run bear out which condition."""
+
+from dataclasses import dataclass
+
+from formwright.replay.compare import CellDefect, DefectKind
+from formwright.replay.events import Anomaly, AnomalyKind
+from formwright.replay.run import Outcome
+
+ORDER_CONDITIONS = frozenset(
+    {"race", "readiness", "lifetime", "order", "single", "uniform", "agreement"}
+)
+"""Conditions that need adversarial schedules; the others are seen in the textual order."""
+
+_CELLS: dict[str, frozenset[DefectKind]] = {
+    "single": frozenset({"doubled", "swapped", "missing", "foreign"}),
+    "race": frozenset({"doubled", "swapped", "missing", "foreign"}),
+    "readiness": frozenset({"swapped", "missing", "foreign"}),
+    "lifetime": frozenset({"swapped", "missing", "foreign"}),
+    "order": frozenset({"doubled", "swapped", "missing", "foreign"}),
+    "phantom": frozenset({"foreign", "swapped"}),
+    "exact_once": frozenset({"doubled"}),
+    "coverage": frozenset({"missing", "swapped", "unwritten"}),
+    "defined": frozenset({"unwritten"}),
+}
+
+_ANOMALIES: dict[str, frozenset[AnomalyKind]] = {
+    "address": frozenset({"address", "outside"}),
+    "uniform": frozenset({"uniform"}),
+    "single": frozenset({"single"}),
+    "race": frozenset({"undefined", "stale", "overwritten", "order", "single"}),
+    "readiness": frozenset({"undefined", "stale"}),
+    "lifetime": frozenset({"stale", "overwritten", "undefined", "order"}),
+    "order": frozenset({"order", "undefined", "stale", "overwritten"}),
+    "phantom": frozenset({"address", "outside"}),
+    "exact_once": frozenset({"single"}),
+}
+
+_ANOMALY_FIRST = frozenset({"address", "uniform", "single", "readiness", "order", "phantom"})
+"""Where the cause on the way says more than its effect on an output."""
+
+_NEEDS_ANOMALY = frozenset({"readiness", "lifetime"})
+"""Conditions about what a read meets: a wrong output alone may have another cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was seen: an output cell, an anomaly, or a deadlock."""
+
+    sentence: str
+    cell: CellDefect | None = None
+    anomaly: Anomaly | None = None
+
+
+def finding(condition: str, outcome: Outcome) -> Finding | None:
+    """The defect of the run that bears out ``condition``; ``None`` if there is none.
+
+    A condition without an entry of its own takes any defect of an output.
+    """
+    if condition == "uniform" and outcome.stuck:
+        return Finding("deadlock: " + "; ".join(outcome.stuck))
+    if condition == "divisor":
+        return Finding(outcome.error) if outcome.error else None
+    kinds = _CELLS.get(condition, frozenset() if condition in _ANOMALIES else None)
+    odd = [a for a in outcome.anomalies if a.kind in _ANOMALIES.get(condition, frozenset())]
+    cells = [c for c in outcome.cells if kinds is None or c.kind in kinds]
+    if condition in _NEEDS_ANOMALY and not odd:
+        return None
+    if odd and (condition in _ANOMALY_FIRST or not cells):
+        anomaly = odd[0]
+        return Finding(f"{anomaly.agent or 'the program'} {anomaly.text}", None, anomaly)
+    if cells:
+        return Finding(cells[0].text, cells[0], odd[0] if odd else None)
+    return None
