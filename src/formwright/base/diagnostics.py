@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from formwright.base.source import Source, Span
 
+LINE_WIDTH = 160
+"""Longer lines of the input are shown in part."""
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
@@ -39,14 +42,27 @@ def render(diagnostic: Diagnostic, source: Source | None = None) -> str:
     else:
         rows.append(f"{span.file}:{span.line}:{span.column}: error: {diagnostic.message}")
         if source is not None and source.name == span.file:
-            text = source.line(span.line)
+            text, start = _window(source.line(span.line), span.column - 1)
             number = f"{span.line:5d} | "
-            width = max(1, min(span.end_column, len(text) + 1) - span.column)
+            column = span.column - 1 - start
+            width = max(1, min(span.end_column - 1 - start, len(text)) - column)
             rows.append(number + text)
-            rows.append(" " * (len(number) + span.column - 1) + "^" * width)
+            rows.append(" " * (len(number) + column) + "^" * width)
     if diagnostic.hint:
         rows.append(f"  hint: {diagnostic.hint}")
     return "\n".join(rows)
+
+
+def _window(text: str, column: int) -> tuple[str, int]:
+    """A line made printable, cut to ``LINE_WIDTH`` round ``column``, and where the cut begins."""
+    start = 0 if len(text) <= LINE_WIDTH else max(0, column - LINE_WIDTH // 2)
+    stop = start + LINE_WIDTH
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in text[start:stop])
+    if start > 0:
+        shown = "…" + shown[1:]
+    if stop < len(text):
+        shown = shown[:-1] + "…"
+    return shown, start
 
 
 def render_all(diagnostics: Iterable[Diagnostic], source: Source | None = None) -> str:

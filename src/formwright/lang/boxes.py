@@ -2,12 +2,11 @@
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import assert_never
 
-from formwright.base.diagnostics import nearest
 from formwright.base.source import Span
 from formwright.ir.expr import (
+    ONE,
     Arith,
     Compare,
     Cond,
@@ -35,7 +34,6 @@ from formwright.ir.program import (
 )
 from formwright.ir.show import show_expr
 from formwright.lang.draft import RawApply
-from formwright.lang.limits import KNOWN_NAMES
 from formwright.lang.names import Names
 
 
@@ -46,6 +44,7 @@ class Place:
     span: Span | None
     extents: list[tuple[Expr, Span | None]] = field(default_factory=list)
     in_tensor: bool = False
+    in_unknown: bool = False
 
 
 def free_places(
@@ -82,9 +81,11 @@ def inferred_box(
         if place.extents:
             found.append(BoxVar(name, place.extents[0][0]))
             _agree(name, place, names)
-        elif name not in names.faults.tolerated:
-            _no_extent(name, place, names)
-            names.faults.tolerated.add(name)
+        else:
+            # Bound to something, so that the name is told once for this apply.
+            found.append(BoxVar(name, ONE))
+            if not place.in_unknown and name not in names.faults.tolerated:
+                _no_extent(name, place, names)
     return tuple(found)
 
 
@@ -108,7 +109,7 @@ def _no_extent(name: str, place: Place, names: Names) -> None:
             f"give the box: over ({name} < …)",
         )
         return
-    hint = nearest(name, islice(names.table, KNOWN_NAMES))
+    hint = names.faults.nearest(name, names.table)
     names.faults.add(
         f'the name "{name}" is unknown',
         place.span,
@@ -144,11 +145,13 @@ def _access_places(
     buffer = buffers.get(access.buffer)
     for at, index in enumerate(access.index):
         _expr_places(index, known, places)
-        if not isinstance(index, Var) or index.name not in places or buffer is None:
+        if not isinstance(index, Var) or index.name not in places:
             continue
-        if buffer.home == "global":
+        if buffer is None or at >= len(buffer.shape):
+            places[index.name].in_unknown = True
+        elif buffer.home == "global":
             places[index.name].in_tensor = True
-        elif at < len(buffer.shape):
+        else:
             places[index.name].extents.append((buffer.shape[at], index.span))
 
 

@@ -57,7 +57,7 @@ class Cursor:
         """The sign or word ``text``, or a fault ``"…" is missing where``."""
         if self.sees(text):
             return self.next()
-        raise LineError(f'"{text}" is missing {where}, before {self.seen()}', self.token.span, hint)
+        raise LineError(f'"{text}" is missing {where}{self.before()}', self.token.span, hint)
 
     def seen(self) -> str:
         token = self.token
@@ -67,11 +67,15 @@ class Cursor:
             return "a text"
         return f'"{token.text}"'
 
+    def before(self) -> str:
+        """Where something is missing: before the next token, or at the line's end."""
+        return " at the end of the line" if self.token.kind == "end" else f", before {self.seen()}"
+
     def name(self, what: str) -> Token:
         """A name that is free to use: not a word of the language, without a dot."""
         token = self.token
         if token.kind != "name":
-            raise LineError(f"{what} is missing, before {self.seen()}", token.span)
+            raise LineError(f"{what} is missing{self.before()}", token.span)
         if token.text in RESERVED:
             raise LineError(
                 f'{what} is missing: "{token.text}" is a word of the language',
@@ -86,7 +90,7 @@ class Cursor:
         token = self.token
         if token.kind != "string":
             raise LineError(
-                f"{what} is missing, before {self.seen()}", token.span, 'write it in quotes: "…"'
+                f"{what} is missing{self.before()}", token.span, 'write it in quotes: "…"'
             )
         return self.next().text
 
@@ -105,7 +109,7 @@ class Cursor:
         """An integer with its sign."""
         minus = self.take("-")
         if self.token.kind != "number":
-            raise LineError(f"{what} is missing, before {self.seen()}", self.token.span)
+            raise LineError(f"{what} is missing{self.before()}", self.token.span)
         value, token = self.number()
         if value.denominator != 1:
             raise LineError(f"{what} is an integer, not {token.text}", token.span)

@@ -70,6 +70,8 @@ class RawCost:
     definitions: list[Definition] = field(default_factory=list)
     bounds: list[CostBound] = field(default_factory=list)
     prefer: list[Expr] = field(default_factory=list)
+    read: bool = True
+    """All its lines were read."""
 
 
 @dataclass(slots=True)

@@ -172,7 +172,7 @@ class ExpressionReader:
         if token.kind == "sign" and token.text == "(":
             return self._bracket()
         if token.kind != "name":
-            raise LineError(f"an expression is missing, before {cursor.seen()}", token.span)
+            raise LineError(f"an expression is missing{cursor.before()}", token.span)
         match token.text:
             case "true" | "false":
                 cursor.next()

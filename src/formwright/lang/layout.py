@@ -39,6 +39,8 @@ def rows(found: list[Line], faults: Faults) -> list[Row]:
 
 def _misplaced(line: Line, deep: bool, faults: Faults) -> None:
     span = line.tokens[0].span
+    if span.line in faults.unclear_lines:
+        return
     if deep:
         faults.add(f"blocks are nested more than {NESTING} deep", span)
     else:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Literal
 
 from formwright.base.source import Source, Span
@@ -76,7 +77,7 @@ def lines(source: Source, faults: Faults) -> list[Line]:
         budget -= len(line.tokens)
         if budget < 0:
             faults.add(f"the file has more than {TOKENS} words and signs", line.tokens[0].span)
-            break
+            return []
         found.append(line)
     return found
 
@@ -92,8 +93,13 @@ def _line(file: str, number: int, raw: str, faults: Faults) -> Line | None:
         )
     start = 1 if number == 1 and text.startswith("\ufeff") else 0
     body = text[start:]
-    indent = len(body) - len(body.lstrip(" "))
-    tokens = tuple(_tokens(file, number, text, start, faults))
+    # A tab is told below; counted as two blanks, it spoils no other line.
+    blanks = body[: len(body) - len(body.lstrip(" \t"))]
+    indent = len(blanks) + blanks.count("\t")
+    before = len(faults.items)
+    tokens = tuple(islice(_tokens(file, number, text, start, faults), TOKENS + 1))
+    if len(faults.items) > before:
+        faults.unclear_lines.add(number)
     if not tokens:
         return None
     column = tokens[-1].span.end_column

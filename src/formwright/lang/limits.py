@@ -48,5 +48,8 @@ PRODUCT = 10**12
 FAULTS = 50
 """Messages about one file; reading stops there."""
 
-KNOWN_NAMES = 256
+KNOWN_NAMES = 100
 """Names that are searched for the nearest one when a name is unknown."""
+
+SEARCHES = 20
+"""Searches for a nearest name in one file; messages beyond have no such hint."""

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
 
-from formwright.base.diagnostics import nearest
 from formwright.base.source import Span
 from formwright.ir.expr import Arith, Expr
 from formwright.ir.program import (
@@ -20,6 +19,7 @@ from formwright.ir.program import (
     Commit,
     For,
     Hint,
+    Home,
     If,
     Index,
     Literal,
@@ -35,7 +35,7 @@ from formwright.ir.show import show_expr
 from formwright.lang import kinds
 from formwright.lang.boxes import inferred_box
 from formwright.lang.draft import Block, RawApply
-from formwright.lang.limits import KNOWN_NAMES
+from formwright.lang.faults import counted
 from formwright.lang.names import Names, Symbol
 
 
@@ -56,7 +56,7 @@ class ProgramResolver:
         found = self._block(blocks)
         for counter, span in self.awaited:
             if counter not in self.arrived:
-                hint = nearest(counter, self.arrived) or f"add arrive {counter}"
+                hint = self.faults.nearest(counter, self.arrived) or f"add arrive {counter}"
                 self.faults.add(f'nobody arrives at "{counter}"', span, hint)
         return found
 
@@ -162,10 +162,13 @@ class ProgramResolver:
             )
         if not 0 <= buffer.dist <= len(buffer.shape):
             self.faults.add(
-                f"dist {buffer.dist} of a buffer with {len(buffer.shape)} indices", buffer.span
+                f"dist {buffer.dist} of a buffer with "
+                f"{counted(len(buffer.shape), 'index', 'indices')}",
+                buffer.span,
             )
         if self.names.declare(buffer.name, Symbol("a buffer", "any", buffer.span)):
-            self.buffers[buffer.name] = buffer
+            home: Home = "shared" if buffer.home == "global" else buffer.home
+            self.buffers[buffer.name] = replace(buffer, home=home)
             allocated.append(buffer.name)
 
     def _apply(self, raw: RawApply) -> Apply:
@@ -173,7 +176,7 @@ class ProgramResolver:
         names = [(b.name, Symbol("a name of the box", "integer", s)) for b, s in box]
         with self.names.bound(names):
             touched = [self._access(raw.destination), *self._value(raw.value)]
-        if raw.clip is not None and "global" not in touched:
+        if raw.clip is not None and not {"global", ""} & set(touched):
             self.faults.add(
                 "there is no tensor here to clip", raw.clip, "clip is about global tensors only"
             )
@@ -213,7 +216,8 @@ class ProgramResolver:
             return ""
         if len(access.index) != len(buffer.shape):
             self.faults.add(
-                f'"{buffer.name}" has {len(buffer.shape)} indices, not {len(access.index)}',
+                f'"{buffer.name}" has {counted(len(buffer.shape), "index", "indices")}, '
+                f"not {len(access.index)}",
                 access.span,
                 f"its shape is [{', '.join(map(show_expr, buffer.shape))}]",
             )
@@ -225,8 +229,8 @@ class ProgramResolver:
         if symbol is not None:
             self.faults.add(f'"{access.buffer}" is {symbol.what}, not a buffer', access.span)
             return
-        if access.buffer not in self.faults.tolerated:
-            hint = nearest(access.buffer, list(self.buffers)[:KNOWN_NAMES])
+        if self.output and access.buffer not in self.faults.tolerated:
+            hint = self.faults.nearest(access.buffer, self.buffers)
             self.faults.add(
                 f'the buffer "{access.buffer}" is not allocated here',
                 access.span,
@@ -255,7 +259,8 @@ class ProgramResolver:
                     f"not of {show_expr(generation.right)}"
                 )
             else:
-                message = "a generation is not reduced: its slot is"
+                slot = show_expr(generation)
+                message = f"a generation is not reduced: the slot of {whole} is {slot} already"
             self.faults.add(message, generation.span, f"write {buffer.name}<{whole}>[…]")
 
     def _value(self, value: Value) -> list[str]:

@@ -4,7 +4,6 @@ from fractions import Fraction
 from itertools import pairwise
 from math import prod
 
-from formwright.base.diagnostics import nearest
 from formwright.base.source import Span
 from formwright.ir.expr import Compare, Expr, Var
 from formwright.ir.program import Buffer, DType, Literal, Stmt
@@ -95,7 +94,7 @@ def _scope(draft: Draft, names: Names) -> tuple[Scope, tuple[Buffer, ...]]:
     for relation in draft.relations:
         kinds.condition(relation, names)
     workload = _workload(draft, names)
-    globals_ = tensors(workload) if workload is not _NOTHING else ()
+    globals_ = () if workload is _NOTHING else tensors(workload)
     for tensor in globals_:
         names.declare(tensor.name, Symbol("a tensor", "any", workload.span))
     scope = Scope(
@@ -136,7 +135,11 @@ def _workload(draft: Draft, names: Names) -> Workload:
         if tensor in dtypes:
             names.faults.add(f'"{tensor}" has an element type already', span)
         dtypes[tensor] = dtype
-    workload = WorkloadResolver(draft.workload, dtypes, names).workload()
+    before = len(names.faults.items)
+    resolver = WorkloadResolver(draft.workload, dtypes, names)
+    workload = resolver.workload()
+    if len(names.faults.items) > before:
+        return _NOTHING
     known = [t.name for t in (*workload.inputs, workload.output)]
     for tensor, _, span in draft.dtypes:
         if tensor not in known:
@@ -252,7 +255,7 @@ def _program(
 def _outline(draft: Draft, faults: Faults) -> Outline:
     for name, span in draft.prove:
         if name not in PROVABLE:
-            hint = nearest(name, PROVABLE) or f"conditions: {', '.join(PROVABLE)}"
+            hint = faults.nearest(name, PROVABLE) or f"conditions: {', '.join(PROVABLE)}"
             faults.add(f'"{name}" is no condition', span, hint)
     _unique([(n, s) for n, s in draft.prove], "condition", faults)
     return Outline(draft.backward, draft.relation, draft.rank, tuple(n for n, _ in draft.prove))
@@ -273,7 +276,7 @@ def _cost(draft: Draft, names: Names) -> Cost | None:
             kinds.condition(bound.guard, names)
     for expr in raw.prefer:
         kinds.number(expr, names)
-    if not raw.bounds:
+    if not raw.bounds and raw.read:
         names.faults.add(f'the cost "{raw.name}" has no bound', raw.span, f"write {raw.name} >= …")
     return Cost(
         raw.name,

@@ -59,7 +59,7 @@ def read_sections(source: Source, rows: list[Row], faults: Faults) -> Draft:
         reader = readers.get(first.text) if first.kind == "name" else None
         if reader is None:
             known = ", ".join(readers)
-            hint = nearest(first.text, readers) or f"sections: {known}"
+            hint = faults.nearest(first.text, readers) or f"sections: {known}"
             faults.add(f'"{first.text}" begins no section', first.span, hint)
             _tolerate(row, faults)
         elif first.text in seen:
@@ -79,7 +79,7 @@ def read_sections(source: Source, rows: list[Row], faults: Faults) -> Draft:
             reader(row, draft, faults)
     at = rows[0].line.tokens[0].span if rows else Span(source.name, 1, 1, 1)
     for section in ("template", "scope", "program"):
-        if section not in seen and rows:
+        if section not in seen and rows and (section != "template" or not seen):
             faults.add(f'section "{section}" is missing', at)
     if not rows and not faults.items:
         faults.add("the file is empty", at, "write template NAME : coarse -> fine")
@@ -377,9 +377,11 @@ def _cost(row: Row, draft: Draft, faults: Faults) -> None:
         cursor.finish("the cost's unit")
         draft.cost = RawCost(name.text, unit.text, name.span)
     cost = draft.cost or RawCost("", "", row.line.tokens[0].span)
+    before = len(faults.items)
     for part in _parts(row, faults):
         with faults.recovering(_words(part)):
             _cost_row(part, cost)
+    cost.read = len(faults.items) == before
 
 
 def _cost_row(cursor: Cursor, cost: RawCost) -> None:
@@ -389,7 +391,7 @@ def _cost_row(cursor: Cursor, cost: RawCost) -> None:
         cursor.expect("=", "behind the name", "write coefficient NAME = 1.5")
         minus = cursor.take("-")
         if cursor.token.kind != "number":
-            raise LineError(f"a number is missing, before {cursor.seen()}", cursor.token.span)
+            raise LineError(f"a number is missing{cursor.before()}", cursor.token.span)
         value, _ = cursor.number()
         cursor.finish("the coefficient")
         cost.coefficients.append(Coefficient(name.text, -value if minus else value, name.span))

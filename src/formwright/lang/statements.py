@@ -25,7 +25,7 @@ from formwright.ir.program import (
 )
 from formwright.lang.cursor import Cursor
 from formwright.lang.draft import Block, RawApply
-from formwright.lang.faults import Faults, LineError
+from formwright.lang.faults import Faults, LineError, counted
 from formwright.lang.layout import Row
 from formwright.lang.lexer import Token
 from formwright.lang.limits import NESTING, STATEMENTS
@@ -86,11 +86,12 @@ class ProgramReader:
                 row.children[0].line.tokens[0].span,
                 "only for, par and if have a block",
             )
+            found.extend(self.blocks(row.children, depth))
         return found
 
     def _body(self, cursor: Cursor, row: Row, depth: int) -> tuple[Block, ...]:
         """What follows the colon on the line, or the rows below."""
-        cursor.expect(":", "at the end of the head")
+        cursor.expect(":", "behind the head")
         if cursor.done:
             if not row.children:
                 raise LineError(
@@ -208,7 +209,7 @@ def _par(cursor: Cursor, values: ValueReader) -> tuple[Par, tuple[Span, ...]]:
     start = cursor.next()
     if not cursor.sees("grid", "team"):
         raise LineError(
-            f'"grid" or "team" is missing behind "par", before {cursor.seen()}', cursor.token.span
+            f'"grid" or "team" is missing behind "par"{cursor.before()}', cursor.token.span
         )
     kind = cursor.next().text
     names: list[Token] = []
@@ -225,7 +226,9 @@ def _par(cursor: Cursor, values: ValueReader) -> tuple[Par, tuple[Span, ...]]:
         extents.append(values.expressions.expression())
     span = cursor.since(start)
     if len(extents) != len(names):
-        raise LineError(f"{len(names)} names and {len(extents)} extents", span)
+        raise LineError(
+            f"{counted(len(names), 'name')} and {counted(len(extents), 'extent')}", span
+        )
     texts = tuple(n.text for n in names)
     par = Par("grid" if kind == "grid" else "team", texts, tuple(extents), (), span)
     return par, tuple(n.span for n in names)
@@ -258,7 +261,7 @@ def _hint(cursor: Cursor, values: ValueReader) -> Hint:
         access = values.access()
         return Hint("prefetch", access=access, span=cursor.since(start))
     raise LineError(
-        f'"unroll" or "prefetch" is missing behind "hint", before {cursor.seen()}',
+        f'"unroll" or "prefetch" is missing behind "hint"{cursor.before()}',
         cursor.token.span,
     )
 
@@ -274,7 +277,7 @@ def _apply(cursor: Cursor, values: ValueReader) -> RawApply:
         )
     destination = values.access()
     if not cursor.sees(*_UPDATES):
-        raise LineError(f"=, += or max= is missing, before {cursor.seen()}", cursor.token.span)
+        raise LineError(f"=, += or max= is missing{cursor.before()}", cursor.token.span)
     op = next(u for u in _UPDATES if u == cursor.token.text)
     cursor.next()
     value = values.value()

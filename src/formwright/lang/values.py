@@ -4,7 +4,7 @@ from formwright.ir.expr import Expr
 from formwright.ir.program import Access, Index, Literal, Op, Read, Select, Value
 from formwright.lang.cursor import Cursor
 from formwright.lang.expressions import ExpressionReader
-from formwright.lang.faults import LineError
+from formwright.lang.faults import LineError, counted
 
 FUNCTIONS = {"exp": 1, "sqrt": 1, "rsqrt": 1, "max": 2, "min": 2}
 """Functions of values with their number of arguments."""
@@ -87,7 +87,7 @@ class ValueReader:
             cursor.expect(")", "to close the bracket")
             return inner
         if token.kind != "name":
-            raise LineError(f"a value is missing, before {cursor.seen()}", token.span)
+            raise LineError(f"a value is missing{cursor.before()}", token.span)
         if token.text in FUNCTIONS:
             return self._function()
         if token.text == "select":
@@ -119,7 +119,7 @@ class ValueReader:
         span = cursor.since(start)
         wanted = FUNCTIONS[start.text]
         if len(args) != wanted:
-            raise LineError(f"{start.text} takes {wanted} values, not {len(args)}", span)
+            raise LineError(f"{start.text} takes {counted(wanted, 'value')}, not {len(args)}", span)
         expressions.grow(height + 1, span)
         return Op(start.text, tuple(args), span)
 
