@@ -1,0 +1,51 @@
+"""Obligations before they are discharged: what is known, and what would go wrong."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from formwright.base.source import Span
+from formwright.smt.instances import Instance
+from formwright.smt.terms import Formula, Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """A run that takes part in what goes wrong, for the counterexample."""
+
+    instance: Instance
+    role: str
+    buffer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """``facts and goal`` must have no solution in the scope of the template.
+
+    ``facts`` say that the runs happen; ``goal`` is the negated condition. ``hints`` are
+    polynomials whose products the solver should compare. ``given`` are free values that the
+    counterexample names (an output cell, a reduction index).
+    """
+
+    facts: tuple[Formula, ...]
+    goal: Formula
+    hints: tuple[Poly, ...] = ()
+    actors: tuple[Actor, ...] = ()
+    given: tuple[tuple[str, Poly], ...] = ()
+    approximate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One obligation: all of its queries must be unsatisfiable.
+
+    ``build`` raises ``UnderivableError`` where the text leaves what the rules can state.
+    ``weight`` orders the work, cheap first.
+    """
+
+    name: str
+    group: str
+    condition: str
+    build: Callable[[], Sequence[Query]]
+    claim: str
+    weight: int = 0
+    span: Span | None = field(default=None)

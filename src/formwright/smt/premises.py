@@ -1,0 +1,84 @@
+"""What a template lets the verifier assume."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from formwright.ir.expr import Compare, Expr, Num, Var
+from formwright.ir.template import Template
+from formwright.smt.atoms import Atoms
+from formwright.smt.encode import truth
+from formwright.smt.terms import Formula, conj, constant, disj, eq, le, symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """``scope`` with names of ``menus``; ``conditions`` are requirements or constraints."""
+
+    scope: tuple[Formula, ...]
+    conditions: tuple[Formula, ...]
+    menus: dict[str, tuple[int, ...]]
+    positive: frozenset[str]
+
+    def bounds(self) -> list[Formula]:
+        """The menus as ranges: weaker than the menus, and linear."""
+        found: list[Formula] = []
+        for name, menu in self.menus.items():
+            found += [le(constant(min(menu)), symbol(name)), le(symbol(name), constant(max(menu)))]
+        return found
+
+    def members(self) -> list[Formula]:
+        """The menus as they stand."""
+        return [
+            disj(eq(symbol(name), constant(v)) for v in menu) for name, menu in self.menus.items()
+        ]
+
+
+def scope_premises(template: Template, atoms: Atoms) -> list[Formula]:
+    """The conditions of the scope: extents, agents, chip fields, relations."""
+    scope = template.scope
+    parameters = (*scope.extents, *scope.agents, *scope.chip)
+    conditions = [p.condition for p in parameters if p.condition is not None]
+    return [truth(c, {}, atoms) for c in (*conditions, *scope.relations)]
+
+
+def premises(
+    template: Template,
+    conditions: Iterable[Expr],
+    atoms: Atoms,
+    menus: dict[str, tuple[int, ...]] | None = None,
+) -> Premises:
+    """Scope, menus and ``conditions`` of an inlined template."""
+    scope = template.scope
+    atoms.real.update(p.name for p in scope.chip)
+    chosen = {d.name: d.menu for d in template.decisions}
+    chosen.update(menus or {})
+    positive = {n for n, menu in chosen.items() if min(menu) >= 1}
+    stated = [p.condition for p in (*scope.extents, *scope.agents) if p.condition is not None]
+    positive |= {n for c in stated for n in _at_least_one(c)}
+    return Premises(
+        scope=tuple(scope_premises(template, atoms)),
+        conditions=tuple(conj([truth(c, {}, atoms)]) for c in conditions),
+        menus=chosen,
+        positive=frozenset(positive),
+    )
+
+
+def _at_least_one(condition: Expr) -> list[str]:
+    match condition:
+        case Compare(">=", Var(name), Num(value)) if value >= 1:
+            return [name]
+        case Compare(">", Var(name), Num(value)) if value >= 0:
+            return [name]
+        case _:
+            return []
+
+
+def schedule_conditions(template: Template) -> list[Expr]:
+    """What K2 may use: the requirements; the constraints where there are none.
+
+    A template without a section ``requires`` states its precondition by its constraints,
+    and K1 then has nothing to show.
+    """
+    if template.requires:
+        return [r.condition for r in template.requires]
+    return [c.condition for c in template.constraints]

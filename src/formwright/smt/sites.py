@@ -1,0 +1,174 @@
+"""Where each statement of a program stands: the text that conditions are derived from."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from formwright.base.source import Span
+from formwright.ir.program import (
+    Access,
+    Alloc,
+    Apply,
+    Arrive,
+    Await,
+    Barrier,
+    Buffer,
+    Commit,
+    For,
+    Hint,
+    If,
+    Par,
+    Stmt,
+    Wait,
+)
+from formwright.smt.encode import UnderivableError
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One step of a path: ``node`` stands at ``position`` of ``block``."""
+
+    block: tuple[Stmt, ...]
+    position: int
+    node: Stmt
+
+    def binds(self) -> tuple[str, ...]:
+        """The names that this step gives a value to."""
+        match self.node:
+            case For(var):
+                return (var,)
+            case Par(_, names):
+                return names
+            case Apply(box):
+                return tuple(b.name for b in box)
+            case _:
+                return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A buffer with its declaration; instances that share ``depth`` frames share storage."""
+
+    buffer: Buffer
+    depth: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """One statement that does something, with its way from the root (itself the last step)."""
+
+    number: int
+    frames: tuple[Frame, ...]
+    homes: Mapping[str, Home]
+    span: Span | None = field(default=None)
+
+    @property
+    def node(self) -> Stmt:
+        return self.frames[-1].node
+
+    @property
+    def apply(self) -> Apply:
+        node = self.node
+        assert isinstance(node, Apply)
+        return node
+
+    @property
+    def path(self) -> tuple[int, ...]:
+        return tuple(f.position for f in self.frames)
+
+    @property
+    def team(self) -> int | None:
+        """The index of the frame of the team that runs this statement."""
+        for index, frame in enumerate(self.frames):
+            if isinstance(frame.node, Par) and frame.node.kind == "team":
+                return index
+        return None
+
+    @property
+    def agent(self) -> int:
+        """How many frames enclose the text of the agent that runs this statement."""
+        forks = [i + 1 for i, f in enumerate(self.frames) if isinstance(f.node, Par)]
+        return forks[-1] if forks else 0
+
+    def home(self, access: Access) -> Home:
+        return self.homes[access.buffer]
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """Every statement of a program by kind; ``storage`` are the sets that live together."""
+
+    applies: tuple[Site, ...]
+    barriers: tuple[Site, ...]
+    commits: tuple[Site, ...]
+    waits: tuple[Site, ...]
+    counters: tuple[Site, ...]
+    storage: tuple[tuple[Buffer, ...], ...]
+
+    @property
+    def synchronising(self) -> tuple[Site, ...]:
+        return (*self.barriers, *self.commits, *self.waits)
+
+
+def sites_of(program: tuple[Stmt, ...], tensors: tuple[Buffer, ...]) -> Sites:
+    """The statements of ``program``; raises :class:`UnderivableError` on a fork inside a team."""
+    homes = {b.name: Home(b, 0) for b in tensors}
+    found = list(_walk(program, (), homes, False))
+    numbered = [Site(n, s.frames, s.homes, s.span) for n, s in enumerate(found)]
+
+    def pick(*kinds: type) -> tuple[Site, ...]:
+        return tuple(s for s in numbered if isinstance(s.node, kinds))
+
+    live = {tuple(h.buffer for h in s.homes.values() if h.buffer.home != "global") for s in found}
+    largest = [a for a in live if not any(set(a) < set(b) for b in live)]
+    return Sites(
+        applies=pick(Apply),
+        barriers=pick(Barrier),
+        commits=pick(Commit),
+        waits=pick(Wait),
+        counters=pick(Arrive, Await),
+        storage=tuple(sorted(largest, key=lambda bs: [b.name for b in bs])),
+    )
+
+
+def _walk(
+    block: tuple[Stmt, ...], above: tuple[Frame, ...], outer: Mapping[str, Home], in_team: bool
+) -> Iterator[Site]:
+    homes = dict(outer)
+    bound = {name for frame in above for name in frame.binds()}
+    for position, node in enumerate(block):
+        frame = Frame(block, position, node)
+        clash = bound & set(frame.binds())
+        if clash:
+            raise UnderivableError(f'"{min(clash)}" is bound twice on one path', node.span)
+        frames = (*above, frame)
+        match node:
+            case Alloc(buffers):
+                if in_team:
+                    raise UnderivableError(
+                        "storage of one agent inside a team is not derived yet", node.span
+                    )
+                homes.update({b.name: Home(b, len(above)) for b in buffers})
+                yield Site(0, frames, dict(homes), node.span)
+            case For(_, _, _, body) | If(_, body):
+                yield from _walk(body, frames, homes, in_team)
+            case Par(kind, _, _, body):
+                if in_team:
+                    raise UnderivableError("a fork inside a team is not derived yet", node.span)
+                yield from _walk(body, frames, homes, kind == "team")
+            case Apply() | Barrier() | Commit() | Wait() | Arrive() | Await():
+                yield Site(0, frames, dict(homes), node.span)
+            case Hint():
+                pass
+            case _:
+                assert_never(node)
+
+
+def common(left: Site, right: Site) -> int:
+    """How many frames the two paths share."""
+    count = 0
+    for a, b in zip(left.frames, right.frames, strict=False):
+        if a.node is not b.node or a.position != b.position:
+            break
+        count += 1
+    return count

@@ -1,0 +1,178 @@
+"""Discharging one query: linear with lemmas, then case by case over the menus, then told.
+
+``unsat`` is an answer for every extent, agent count and iteration. A solution is searched
+for with the decisions fixed one assignment at a time, small values first, and is rechecked
+exactly before it is given back. Everything else is ``unknown`` with the reason.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any as Z3Expr
+from typing import Literal
+
+import z3
+
+from formwright.smt.atoms import Atoms
+from formwright.smt.encoding import Encoding, value_of
+from formwright.smt.goals import Query
+from formwright.smt.lemmas import lemmas
+from formwright.smt.premises import Premises
+from formwright.smt.terms import Formula, Number, Poly, conj, polys
+
+CASES = 48
+"""The most assignments of decisions that one query is split into."""
+
+SMALL = (1, 2, 4, 8, 16, 32, 64, 256, 1024, 65536)
+"""Bounds on extents, agents and iterations that a counterexample is tried with."""
+
+Status = Literal["unsat", "sat", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``values`` of all symbols that are not atoms, when ``status`` is ``sat``."""
+
+    status: Status
+    reason: str = ""
+    values: Mapping[str, Number] = field(default_factory=dict)
+    cases: int = 0
+
+
+class Solver:
+    """Answers queries under fixed premises; ``queries`` counts calls of z3."""
+
+    def __init__(self, atoms: Atoms, premises: Premises, timeout_ms: int = 2000) -> None:
+        self._atoms = atoms
+        self._premises = premises
+        self._timeout_ms = timeout_ms
+        self._linear = Encoding(atoms, exact=False)
+        self.queries = 0
+
+    def answer(self, query: Query) -> Answer:
+        """Whether facts and goal can hold together in the scope."""
+        goal = conj((*query.facts, query.goal))
+        first = self._abstract(goal, query.hints, light=True)
+        if first.check() == z3.unsat:
+            return Answer("unsat")
+        return self._by_cases(goal, query.hints)
+
+    def consistent(self, formulas: Sequence[Formula]) -> Answer:
+        """A point of the scope where ``formulas`` hold, or ``unsat``."""
+        return self._by_cases(conj(formulas), ())
+
+    def _new(self) -> Z3Expr:
+        solver = z3.SimpleSolver()
+        solver.set("timeout", self._timeout_ms)
+        solver.set("random_seed", 1)
+        return solver
+
+    def _names(self, formulas: Sequence[Formula], hints: Sequence[Poly]) -> tuple[str, ...]:
+        direct = {n for f in formulas for p in polys(f) for n in p.symbols()}
+        return self._atoms.closure(direct | {n for p in hints for n in p.symbols()})
+
+    def _abstract(self, goal: Formula, hints: Sequence[Poly], light: bool) -> Z3Expr:
+        """Products are symbols, lemmas relate them; ``light``: menus are ranges."""
+        rules = self._premises
+        assumed = [*rules.scope, *rules.conditions, *rules.bounds()]
+        if not light:
+            assumed += rules.members()
+        names = self._names([goal, *assumed], hints)
+        definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
+        extra = lemmas([goal], hints, names, rules.positive, self._atoms)
+        solver = self._new()
+        for formula in (*assumed, *definitions, *extra, goal):
+            solver.add(self._linear.formula(formula))
+        self.queries += 1
+        return solver
+
+    def _by_cases(self, goal: Formula, hints: Sequence[Poly]) -> Answer:
+        """Splits over the menus of the decisions, the solver's proposals first."""
+        proposals = self._abstract(goal, hints, light=False)
+        used = [n for n in self._premises.menus if n in self._names([goal], hints)]
+        for case in range(CASES):
+            outcome = proposals.check()
+            self.queries += 1
+            if outcome == z3.unsat:
+                return Answer("unsat", cases=case)
+            if outcome != z3.sat:
+                return Answer("unknown", f"z3: {proposals.reason_unknown()}", cases=case)
+            fixed = self._propose(proposals, used)
+            found = self._at(goal, fixed)
+            if found.status != "unsat":
+                return found
+            block = [self._linear.symbol(n) != v for n, v in fixed.items()]
+            if not block:
+                return Answer("unsat", cases=case + 1)
+            proposals.add(z3.Or(block))
+        return Answer("unknown", f"more than {CASES} cases of the menus", cases=CASES)
+
+    def _propose(self, proposals: Z3Expr, used: Sequence[str]) -> dict[str, int]:
+        """An assignment of the decisions, each as small as the ones before allow."""
+        fixed: dict[str, int] = {}
+        proposals.push()
+        for name in used:
+            for value in self._premises.menus[name]:
+                self.queries += 1
+                if proposals.check(self._linear.symbol(name) == value) == z3.sat:
+                    proposals.add(self._linear.symbol(name) == value)
+                    fixed[name] = value
+                    break
+        if len(fixed) < len(used):
+            model = proposals.model() if proposals.check() == z3.sat else None
+            for name in used:
+                if name not in fixed and model is not None:
+                    fixed[name] = int(value_of(model, self._linear.symbol(name)))
+        proposals.pop()
+        return fixed
+
+    def _at(self, goal: Formula, fixed: Mapping[str, int]) -> Answer:
+        """With these decisions fixed: a solution with small values, or none at all."""
+        rules, encoding = self._premises, Encoding(self._atoms, exact=True, fixed=fixed)
+        assumed = [*rules.scope, *(c for c in rules.conditions if self._only(c, fixed))]
+        names = self._names([goal, *assumed], ())
+        solver = self._new()
+        for name in names:
+            if name in self._atoms.by_name:
+                solver.add(encoding.formula(self._atoms.definition(name)))
+        for formula in (*assumed, goal):
+            solver.add(encoding.formula(formula))
+        outcome = solver.check()
+        self.queries += 1
+        if outcome == z3.unsat:
+            return Answer("unsat")
+        if outcome != z3.sat and not encoding.nonlinear:
+            return Answer("unknown", f"z3: {solver.reason_unknown()}")
+        free = [n for n in names if n not in self._atoms.by_name and n not in fixed]
+        model = self._small(solver, encoding, free)
+        if model is None:
+            return Answer("unknown", f"no solution found and none excluded at {dict(fixed)}")
+        values: dict[str, Number] = {n: value_of(model, encoding.symbol(n)) for n in free}
+        values.update(fixed)
+        if not all(self._holds(f, values) for f in (*assumed, goal)):
+            return Answer("unknown", "the solver's solution fails the exact recheck")
+        return Answer("sat", values=values)
+
+    def _only(self, formula: Formula, fixed: Mapping[str, int]) -> bool:
+        """Whether ``formula`` is about the fixed decisions alone (and the scope)."""
+        names = self._names([formula], ())
+        return all(n in fixed for n in names if n in self._premises.menus)
+
+    def _small(self, solver: Z3Expr, encoding: Encoding, free: Sequence[str]) -> Z3Expr:
+        """The model with the least common bound on the integers, of those tried."""
+        numbers = [encoding.symbol(n) for n in free if n not in self._atoms.real]
+        for bound in (*SMALL, None):
+            solver.push()
+            if bound is not None:
+                solver.add([z3.And(x <= bound, x >= -bound) for x in numbers])
+            outcome = solver.check()
+            self.queries += 1
+            if outcome == z3.sat:
+                return solver.model()
+            solver.pop()
+        return None
+
+    def _holds(self, formula: Formula, values: Mapping[str, Number]) -> bool:
+        try:
+            return self._atoms.holds(formula, values)
+        except ZeroDivisionError:
+            return False
