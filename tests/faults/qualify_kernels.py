@@ -16,8 +16,11 @@ int64_t fw_scratch_bytes(const int64_t *e, int32_t threads) { return 4096; }
 #define B(k, j) b[(k) * ldb + (j)]
 #define C(i, j) c[(i) * ldc + (j)]
 #define EACH(i, n) for (int64_t i = 0; i < (n); i++)
+#define CELLS EACH(i, M) EACH(j, N)
 #define SUM(T, X) T s = 0; EACH(k, K) s += (T)(X) * B(k, j)
-#define NAIVE(T) EACH(i, M) EACH(j, N) { SUM(T, A(i, k)); C(i, j) = s; }
+#define PRODUCT(T, X) CELLS { SUM(T, X); C(i, j) = s; }
+#define PARTIAL(KK) CELLS { float s = 0; EACH(k, KK) s += A(i, k) * B(k, j); C(i, j) = s; }
+#define NAIVE(T) PRODUCT(T, A(i, k))
 static float half(float x) {
   uint32_t u; memcpy(&u, &x, 4); u &= 0xffff0000u; memcpy(&x, &u, 4); return x;
 }

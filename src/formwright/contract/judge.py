@@ -6,7 +6,7 @@ import numpy as np
 
 from formwright.contract.contract import Contract
 from formwright.contract.inputs import EXACT, Kind
-from formwright.contract.reference import F32, F64, Expected, Mask, expected
+from formwright.contract.reference import F32, F64, Expected, Mask, exactly, expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +40,22 @@ def judge(
     ``poison`` is the bit pattern that filled ``c`` before the call: a cell that still
     holds it was not written. ``wanted`` saves computing the reference again.
     """
-    want = expected(contract, a, b) if wanted is None else wanted
-    wrong = _wrong(kind, c, want)
+    if wanted is None:
+        wanted = exactly(a, b) if kind in EXACT else expected(contract, a, b)
+    wrong = _wrong(kind, c, wanted)
     if not wrong.any():
         return None
     unwritten = np.zeros(c.shape, bool) if poison is None else c.view(np.uint32) == poison
-    clause, detail = _clause(kind, a, b, c, want, wrong, wrong & unwritten)
-    row, column = _worst(c, want, wrong)
+    clause, detail = _clause(kind, a, b, c, wanted, wrong, wrong & unwritten)
+    row, column = _worst(c, wanted, wrong)
     return Finding(
         clause,
         detail,
         row,
         column,
         float(c[row, column]),
-        float(want.value[row, column]),
-        0.0 if kind in EXACT else float(want.bound[row, column]),
+        float(wanted.value[row, column]),
+        float(wanted.bound[row, column]),
     )
 
 
@@ -74,16 +75,19 @@ def _wrong(kind: Kind, c: F32, want: Expected) -> Mask:
 def _clause(
     kind: Kind, a: F32, b: F32, c: F32, want: Expected, wrong: Mask, unwritten: Mask
 ) -> tuple[str, str]:
-    if unwritten.any():
-        return "written", f"{_share(unwritten)} cells were never written{_where(unwritten)}"
     if a.shape[1] == 0:
         return "empty_sum", f"K = 0 must give zeros; {_share(wrong)} cells are not zero"
+    if unwritten.any():
+        return "written", f"{_share(unwritten)} cells were never written{_where(unwritten)}"
     if np.isnan(c).all() and not np.isnan(want.value).all():
         return "finite", "every cell is NaN"
-    if c.size > 1 and (c == c[0, 0]).all() and np.unique(want.value).size > 1:
+    flat = c.size > 1 and (c == c[0, 0]).all() and np.unique(want.value).size > 1
+    if flat and kind == "denormal":
+        return "denormals", f"every cell is {c[0, 0]:g} for denormal inputs"
+    if flat:
         return "constant", f"every cell is {c[0, 0]:g} (constant fill)"
     stray = wrong & ~np.isfinite(c) & np.isfinite(want.value)
-    if stray.any():
+    if stray.any() and kind not in EXACT:
         return "finite", f"{_share(stray)} cells are NaN or infinite{_where(stray)}"
     clause = {
         "integer": "exact_integers",

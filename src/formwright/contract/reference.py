@@ -38,6 +38,12 @@ def tolerance(contract: Contract, a: F32, b: F32) -> F64:
     return expected(contract, a, b).bound
 
 
+def exactly(a: F32, b: F32) -> Expected:
+    """As :func:`expected`, for finite inputs whose product f32 holds without any error."""
+    value = a.astype(np.float64) @ b.astype(np.float64)
+    return Expected(value, np.zeros_like(value), np.zeros(value.shape, bool))
+
+
 def expected(contract: Contract, a: F32, b: F32) -> Expected:
     """Value and allowed error of each cell of ``a @ b``.
 
@@ -65,7 +71,9 @@ def _bound(contract: Contract, x: F64, y: F64, magnitude: F64) -> F64:
     # that are not zero has at most t roundings on any path, whatever K is. One more is
     # allowed, for a kernel that rounds once more when it stores.
     k = x.shape[1]
-    terms = ((x != 0).astype(np.float32) @ (y != 0).astype(np.float32)).astype(np.float64)
+    dense = bool(x.all() and y.all())
+    counts = np.full(magnitude.shape, k) if dense else _meet(x != 0, y != 0)
+    terms = counts.astype(np.float64)
     growth = gamma(np.minimum(float(k), terms + 1), float(contract.tolerance.roundoff))
     underflow = terms * float(contract.tolerance.underflow) * (1 + growth)
     # Products of two f32 are exact in float64; only the reference's own sums round.
@@ -77,7 +85,7 @@ def _propagate(a: F32, b: F32, finite: F64) -> F64:
     """IEEE sums that meet NaN or infinities: the same for every order of summation."""
 
     def meet(left: Mask, right: Mask) -> Mask:
-        return np.asarray(left.astype(np.float32) @ right.astype(np.float32) > 0)
+        return np.asarray(_meet(left, right) > 0)
 
     inf_a, inf_b = np.isinf(a), np.isinf(b)
     rows = np.asarray(np.isnan(a).any(axis=1))[:, None]
@@ -91,3 +99,8 @@ def _propagate(a: F32, b: F32, finite: F64) -> F64:
     minus |= meet(up, fall & inf_b) | meet(down, rise & inf_b)
     value = np.where(plus, np.inf, np.where(minus, -np.inf, finite))
     return np.where(nan | (plus & minus), np.nan, value)
+
+
+def _meet(left: Mask, right: Mask) -> F32:
+    """For each component, how many k have both; counts below 2^24 are exact in f32."""
+    return np.asarray(left.astype(np.float32) @ right.astype(np.float32))

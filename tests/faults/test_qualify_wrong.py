@@ -1,0 +1,209 @@
+"""Wrong kernels never pass: each is refused by the check that is responsible, in its own words."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from qualify_kernels import RIGHT, compile_kernel
+
+from formwright.contract.contract import gemm_contract
+from formwright.measure.sandbox import Limits, Sandbox
+from formwright.qualify.checks import CLAUSES, Validation
+from formwright.qualify.validate import validate
+
+NAIVE = RIGHT["naive"]
+WORKLOADS = [{"M": 24, "N": 18, "K": 33}]
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A kernel's body, the check that must refuse it and words of its message."""
+
+    clause: str
+    words: str
+    body: str
+    support: str = ""
+    flags: str = ""
+
+
+SPLIT = r"""
+static void *work(void *x) {
+  part *p = x; const float *a = p->a, *b = p->b; float *c = p->c;
+  const int64_t lda = p->lda, ldb = p->ldb, ldc = p->ldc, M = p->M, N = p->N, K = p->K;
+  for (int64_t k = p->lo; k < p->hi; k++) EACH(i, M) EACH(j, N) C(i, j) += A(i, k) * B(k, j);
+  return 0;
+}
+"""
+RACE = (
+    """
+  if (threads < 2) { """
+    + NAIVE
+    + """ return 0; }
+  EACH(i, M) EACH(j, N) C(i, j) = 0;
+  part p[2] = {{a, b, c, lda, ldb, ldc, M, N, K, 0, K / 2},
+               {a, b, c, lda, ldb, ldc, M, N, K, K / 2, K}};
+  pthread_t h[2];
+  for (int x = 0; x < 2; x++) pthread_create(h + x, 0, work, p + x);
+  for (int x = 0; x < 2; x++) pthread_join(h[x], 0);"""
+)
+
+KNOWN = "(M == 24 && N == 18 || M * N * K < 800 || M == 64 && N % 64 == 0 || K == 1029)"
+
+WRONG = {
+    "last column left out": Wrong(
+        "written",
+        "were never written (columns",
+        "EACH(i, M) EACH(j, N - 1) { SUM(float, A(i, k)); C(i, j) = s; } if (N == 1) NAIVE(float)",
+    ),
+    "last term left out": Wrong(
+        "tolerance", "it equals the product without its last term", "PARTIAL(K > 1 ? K - 1 : K)"
+    ),
+    "indices swapped": Wrong("tolerance", "cells are wrong", "PRODUCT(float, A(k % M, i % K))"),
+    "a block of k dropped": Wrong(
+        "tolerance", "it equals the sum over k < 16 alone", "PARTIAL(K >= 16 ? K / 16 * 16 : K)"
+    ),
+    "A cut to 16 bits": Wrong(
+        "sparse_terms",
+        "it equals the product of A cut to 16 bits",
+        "PRODUCT(float, K < 9 ? A(i, k) : half(A(i, k)))",
+    ),
+    "A in half precision where gamma_K is wide": Wrong(
+        "sparse_terms",
+        "of 117 cells are wrong",
+        "PRODUCT(float, K < 1000 ? A(i, k) : (float)(_Float16)A(i, k))",
+    ),
+    "sums in half precision": Wrong(
+        "exact_integers", "cells are wrong", "PRODUCT(_Float16, A(i, k))"
+    ),
+    "over-read of one element": Wrong(
+        "memory",
+        "after the end of B",
+        NAIVE + "volatile float x = b[(K - 1) * ldb + N]; (void)x;",
+    ),
+    "scratch not set to zero": Wrong(
+        "defined",
+        "reads scratch memory that it has not written",
+        """float *w = scratch;
+        CELLS { float *x = w + (i * N + j) % 999;
+          EACH(k, K) *x += A(i, k) * B(k, j);
+          C(i, j) = *x; *x = 0; }""",
+    ),
+    "heap not set to zero": Wrong(
+        "repeatable",
+        "in a later call",
+        """float *w = malloc(4096);
+        CELLS { float *x = w + j % 999;
+          EACH(k, K) *x += A(i, k) * B(k, j);
+          C(i, j) = *x; *x = i == M - 1 ? 3 : 0; }
+        free(w);""",
+    ),
+    "a race between threads": Wrong("threads", "cells are wrong", RACE, SPLIT),
+    "NaN only": Wrong("finite", "every cell is NaN", "CELLS C(i, j) = 0.0f / (K * 0.0f);"),
+    "a constant fill": Wrong("constant", "every cell is 0 (constant fill)", "CELLS C(i, j) = 0;"),
+    "one row only": Wrong(
+        "written",
+        "were never written (rows 1..",
+        "EACH(i, 1) EACH(j, N) { SUM(float, A(i, k)); C(i, j) = s; }",
+    ),
+    "alignment beyond the contract": Wrong(
+        "alignment",
+        "on tensors aligned to one element it crashed with SIGSEGV",
+        NAIVE
+        + """
+        if (M && K) __asm__ volatile("movaps (%0), %%xmm0" ::"r"(a) : "xmm0");""",
+    ),
+    "row strides ignored": Wrong(
+        "strides", "with padded rows", "{ const int64_t lda = K; " + NAIVE + "}"
+    ),
+    "output stride ignored": Wrong(
+        "padding",
+        "writes the padding between the rows of C",
+        "{ const int64_t ldc = N; " + NAIVE + "}",
+    ),
+    "nothing done for K = 0": Wrong(
+        "empty_sum", "K = 0 must give zeros; 15 of 15", "if (K == 0) return 0;" + NAIVE
+    ),
+    "adds to the output": Wrong(
+        "previous_output",
+        "depends on what the output held before",
+        "CELLS { SUM(float, A(i, k)); C(i, j) += s; }",
+    ),
+    "right at the known shapes only": Wrong(
+        "tolerance", "cells are wrong", NAIVE + f"if (!{KNOWN}) C(M - 1, N - 1) += 1;"
+    ),
+    "an input changed": Wrong(
+        "inputs_unchanged", "writes to its input A", NAIVE + "if (K) *(float *)a = 1;"
+    ),
+    "an earlier output again": Wrong(
+        "fresh",
+        "that of the call before",
+        """static int n; static float w[4096];
+        if (M * N > 4096) { NAIVE(float) return 0; }
+        if (!n++) { NAIVE(float) CELLS w[i * N + j] = C(i, j); }
+        CELLS C(i, j) = w[i * N + j];""",
+    ),
+    "other bits the second time": Wrong(
+        "repeatable",
+        "other bits the second time",
+        """static int n; n++;
+        CELLS { float s = 0;
+          EACH(k, K) { int64_t q = n & 1 ? k : K - 1 - k; s += A(i, q) * B(q, j); }
+          C(i, j) = s; }""",
+    ),
+    "denormals flushed": Wrong("denormals", "for denormal inputs", NAIVE, flags="-Ofast"),
+    "zeros skipped": Wrong(
+        "nonfinite",
+        "cells are wrong",
+        """CELLS { float s = 0;
+          EACH(k, K) if (A(i, k) != 0) s += A(i, k) * B(k, j);
+          C(i, j) = s; }""",
+    ),
+    "a hang": Wrong("returns", "no answer within", "for (volatile int x = 1; x;) ;"),
+    "a crash": Wrong("returns", "crashed with SIGABRT", "abort();"),
+    "an error code": Wrong("returns", "error code 5", "return 5;"),
+    "a fork bomb": Wrong(
+        "sandbox", "tried to", "EACH(x, 999) fork();" + NAIVE, "#include <unistd.h>\n"
+    ),
+    "a write outside its folder": Wrong(
+        "sandbox",
+        "tried to",
+        NAIVE + 'FILE *f = fopen("/tmp/escaped", "w"); if (f) fputs("here", f);',
+        "#include <stdio.h>\n",
+    ),
+    "another interface": Wrong("starts", "refused", NAIVE, "#define fw_call fw_call_other\n"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("wrong")
+
+
+def judged(library: Path, seed: int = 11) -> Validation:
+    sandbox = Sandbox(limits=Limits(call_seconds=1.5))
+    return validate(
+        library, gemm_contract(), WORKLOADS, seed=seed, threads=2, effort="quick", sandbox=sandbox
+    )
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_kernel_is_refused_by_the_responsible_check(folder: Path, name: str) -> None:
+    wrong = WRONG[name]
+    library = compile_kernel(
+        folder, name.replace(" ", "_"), wrong.body, wrong.support, flags=wrong.flags
+    )
+    validation = judged(library)
+    assert validation.verdict == "refuted"
+    messages = {c.name: c.message for c in validation.refuted}
+    assert wrong.clause in messages, messages
+    assert wrong.words in messages[wrong.clause]
+    assert messages[wrong.clause].startswith(f"{wrong.clause}: ")
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_kernels_pass_every_check(folder: Path, name: str) -> None:
+    validation = judged(compile_kernel(folder, name, RIGHT[name]))
+    assert [c.message for c in validation.checks if c.verdict != "held"] == []
+    assert validation.verdict == "held"
+    assert {c.name for c in validation.checks} == set(CLAUSES)
+    assert all(c.runs > 0 and c.evidence == "tested" for c in validation.checks)
