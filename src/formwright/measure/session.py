@@ -80,10 +80,8 @@ class Session:
         self.poison = _poison(tensors[-1])
         self.batches = 0
         self._earlier: dict[int, Array] = {}
-        self._files = (
-            _memory_file(self.layout.input_bytes),
-            _memory_file(self.layout.output_bytes),
-        )
+        sizes = (self.layout.input_bytes, self.layout.output_bytes)
+        self._files: tuple[int, ...] = tuple(_memory_file(size) for size in sizes)
         # The mappings live as long as the arrays over them, or views of these, are held.
         self._bytes = tuple(np.frombuffer(_mapped(file), np.uint8) for file in self._files)
         try:
@@ -283,6 +281,7 @@ class Session:
         self._bytes = ()
         for file in self._files:
             os.close(file)
+        self._files = ()
 
     def __enter__(self) -> "Session":
         return self

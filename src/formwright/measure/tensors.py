@@ -1,11 +1,12 @@
 """What a kernel is called with: tensors by shape and stride, and cases to judge it by."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

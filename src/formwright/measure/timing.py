@@ -1,0 +1,249 @@
+"""The timing protocol that candidates and baselines share.
+
+In each round every program runs two batches of calls, in an order drawn anew; how many calls a
+batch has and the order of its slots are drawn too, and sent to the child with the word to go. No
+slot is used twice in a batch, since a kernel that knows its last inputs could skip the second
+call. The clock is the parent's; on `done` the child is stopped, its CPU time read, every output
+that it owed compared, and its inputs changed in place.
+
+The time of a call is ``(T1 + T2 - 2 c) / (n1 + n2)``, where ``c`` is what a batch costs by itself:
+the median over the rounds of the intercept of the line through ``(n1, T1)`` and ``(n2, T2)``, held
+within 200 us so that no kernel can gain more than that by it. It is the slope with less noise.
+"""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+
+from formwright.measure.layout import slot_bytes
+from formwright.measure.outcome import Failure, Lingering, MeasureError, Ok, Overdrawn
+from formwright.measure.programs import Native, Program
+from formwright.measure.sandbox import Sandbox
+from formwright.measure.session import Batch, Session, default_cores
+from formwright.measure.statistics import Distribution, Sample, median_interval
+from formwright.measure.workload import Variant, Workload
+
+MAX_OVERHEAD_SECONDS = 200e-6
+_SLACK_SECONDS = 300e-6
+_WINDOW_SECONDS = 0.005
+_BUSY_SHARE = 0.05
+_EXTRA_TRIES = 2
+
+Progress = Callable[[int, int], None]
+Result = Distribution | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long and how much: ``batch_seconds`` of a large batch, memory and slots of a program."""
+
+    rounds: int = 15
+    batch_seconds: float = 0.02
+    memory_bytes: int = 256 << 20
+    slots: int = 256
+    sandbox: Sandbox = field(default_factory=Sandbox)
+
+
+@dataclass(slots=True)
+class _Runner:
+    """One program in its session, with what each slot holds and the pairs of batches so far."""
+
+    program: Program
+    session: Session
+    variants: dict[int, Variant]
+    largest: int = 2
+    pairs: list[tuple[int, Batch, Batch]] = field(default_factory=list)
+    repeated: int = 0
+
+
+def measure_interleaved(
+    programs: Mapping[str, Program],
+    workload: Workload,
+    *,
+    seed: int,
+    plan: Plan | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Result]:
+    """Time ``programs`` against each other on ``workload``; every name gets a result.
+
+    A program that crashes, hangs, computes something wrong or cheats gets its failure, one that is
+    not installed is ``Refused``; the others go on. ``progress`` is told rounds done and to do.
+    """
+    plan = plan or Plan()
+    draw = Random(seed)
+    results: dict[str, Result] = {}
+    with ExitStack() as stack:
+        runners: dict[str, _Runner] = {}
+        for name, program in programs.items():
+            try:
+                session = stack.enter_context(_open(program, workload, plan))
+            except MeasureError as error:
+                results[name] = error.outcome
+                continue
+            runners[name] = _Runner(program, session, {})
+            _attempt(name, runners, results, partial(_warm_up, workload, plan, draw))
+        for number in range(plan.rounds):
+            names = list(runners)
+            draw.shuffle(names)
+            for name in names:
+                _attempt(name, runners, results, partial(_round, workload, draw, number))
+            if progress:
+                progress(number + 1, plan.rounds)
+        results |= {name: _distribution(runner) for name, runner in runners.items()}
+    return {name: results[name] for name in programs}
+
+
+def _open(program: Program, workload: Workload, plan: Plan) -> Session:
+    room = plan.memory_bytes // max(1, slot_bytes(workload.tensors))
+    return Session(
+        program,
+        workload.tensors,
+        workload.extents,
+        slots=max(2, min(room, plan.slots)),
+        placement="spread",
+        cores=default_cores(program.threads),
+        sandbox=plan.sandbox,
+        poison_scratch=False,
+    )
+
+
+def _attempt(
+    name: str,
+    runners: dict[str, _Runner],
+    results: dict[str, Result],
+    step: Callable[[_Runner], None],
+) -> None:
+    """Do one step of a program; its failure takes it out of the race and out of memory."""
+    try:
+        step(runners[name])
+    except MeasureError as error:
+        results[name] = error.outcome
+        runners.pop(name).session.close()
+
+
+def _warm_up(workload: Workload, plan: Plan, draw: Random, runner: _Runner) -> None:
+    """Find how many calls fill a batch, touch every slot, look for threads left running."""
+    session = runner.session
+    _batch(runner, workload, (0,), draw)
+    seconds = min(_batch(runner, workload, (slot,), draw).wall_seconds for slot in (0, 1))
+    slots = len(session.layout.blocks)
+    runner.largest = max(2, min(slots, round(plan.batch_seconds / max(seconds, 1e-7))))
+    touched = tuple(range(2, runner.largest))
+    if touched:
+        _batch(runner, workload, touched, draw)
+        again = _batch(runner, workload, tuple(range(runner.largest)), draw)
+        seconds = again.wall_seconds / again.calls
+        runner.largest = max(2, min(slots, round(plan.batch_seconds / max(seconds, 1e-7))))
+        fresh = tuple(range(len(runner.variants), runner.largest))
+        if fresh:
+            _batch(runner, workload, fresh, draw)
+    if isinstance(runner.program, Native):
+        _check_lingering(runner)
+
+
+def _check_lingering(runner: _Runner) -> None:
+    used = runner.session.linger(_WINDOW_SECONDS)
+    # Workers of a thread pool may wait actively for the next call; the calling thread may not.
+    allowed = (runner.program.threads - 1) * _WINDOW_SECONDS * 1.2 + _SLACK_SECONDS
+    if used > allowed:
+        raise MeasureError(Lingering(used, _WINDOW_SECONDS))
+
+
+def _round(workload: Workload, draw: Random, number: int, runner: _Runner) -> None:
+    """Two batches of two secret sizes; again when other work held the child up."""
+    top = runner.largest
+    best: tuple[float, Batch, Batch] | None = None
+    for attempt in range(1 + _EXTRA_TRIES):
+        small = draw.randint(max(1, top // 4), max(1, top // 2))
+        large = draw.randint(max(small + 1, top * 3 // 4), top)
+        sizes = [small, large]
+        draw.shuffle(sizes)
+        done = {}
+        for size in sizes:
+            done[size] = _batch(runner, workload, draw.sample(range(top), size), draw)
+        pair = (done[small], done[large])
+        wall = sum(b.wall_seconds for b in pair) * runner.program.threads
+        busy = sum(b.queue_seconds for b in pair) / wall
+        if best is None or busy < best[0]:
+            best = (busy, *pair)
+        if busy <= _BUSY_SHARE:
+            break
+        runner.repeated += attempt < _EXTRA_TRIES
+    if best is not None:
+        runner.pairs.append((number, best[1], best[2]))
+    if isinstance(runner.program, Native) and draw.random() < 0.2:
+        _check_lingering(runner)
+
+
+def _batch(runner: _Runner, workload: Workload, order: Sequence[int], draw: Random) -> Batch:
+    """Change the inputs of the slots, run them, judge every output. Raises ``MeasureError``."""
+    session, program = runner.session, runner.program
+    inputs = [t.name for t in workload.tensors if not t.output]
+    ahead = [i for i, name in enumerate(inputs) if name in program.ahead]
+    late = [i for i in range(len(inputs)) if i not in ahead]
+    for slot in order:
+        if slot not in runner.variants:
+            arrays, runner.variants[slot] = workload.load(slot)
+            session.load(arrays, slot)
+        _vary(runner, workload, slot, ahead, draw)
+    if ahead:
+        prepared = session.prepare(order)
+        if not isinstance(prepared, Batch):
+            raise MeasureError(prepared)
+    for slot in order:
+        # What is not packed ahead changes after packing: no product can be computed there.
+        _vary(runner, workload, slot, late, draw)
+        session.poison_output(slot)
+    batch = session.run(order)
+    if not isinstance(batch, Batch):
+        raise MeasureError(batch)
+    limit = (batch.wall_seconds + _SLACK_SECONDS) * program.threads
+    if batch.cpu_seconds > limit * 1.005:
+        raise MeasureError(Overdrawn(batch.cpu_seconds, batch.wall_seconds, program.threads))
+    for slot in order:
+        outcome = session.judge(*workload.expected(runner.variants[slot]), slot)
+        if not isinstance(outcome, Ok):
+            raise MeasureError(outcome)
+    return batch
+
+
+def _vary(
+    runner: _Runner, workload: Workload, slot: int, changed: Sequence[int], draw: Random
+) -> None:
+    if changed:
+        count = len(workload.tensors) - 1
+        views = [runner.session.view(index, slot) for index in range(count)]
+        variant = runner.variants[slot]
+        runner.variants[slot] = workload.vary(views, variant, changed, draw.getrandbits(63))
+
+
+def _distribution(runner: _Runner) -> Distribution:
+    """Take the cost of a batch off, and sum up."""
+    intercepts = [
+        (a.wall_seconds * b.calls - b.wall_seconds * a.calls) / (b.calls - a.calls)
+        for _, a, b in runner.pairs
+    ]
+    overhead = min(max(statistics.median(intercepts), 0.0), MAX_OVERHEAD_SECONDS)
+    samples = tuple(
+        Sample(
+            number,
+            max(a.wall_seconds + b.wall_seconds - 2 * overhead, 0.0) / (a.calls + b.calls),
+            a.calls + b.calls,
+            a.wall_seconds + b.wall_seconds,
+            a.cpu_seconds + b.cpu_seconds,
+            a.queue_seconds + b.queue_seconds,
+        )
+        for number, a, b in runner.pairs
+    )
+    return Distribution(
+        samples,
+        median_interval([s.seconds for s in samples]),
+        overhead,
+        runner.repeated,
+        runner.program.threads,
+        runner.largest,
+        runner.session.level.name.lower(),
+    )
