@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from formwright.replay.compare import CellDefect, DefectKind
 from formwright.replay.events import Anomaly, AnomalyKind
-from formwright.replay.run import Outcome
+from formwright.replay.runner import Outcome
 
 ORDER_CONDITIONS = frozenset(
     {"race", "readiness", "lifetime", "order", "single", "uniform", "agreement"}

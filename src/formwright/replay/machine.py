@@ -21,7 +21,7 @@ from formwright.replay.code import (
 )
 from formwright.replay.compiled import Env
 from formwright.replay.events import Anomaly, Event
-from formwright.replay.memory import Memory
+from formwright.replay.memory import Memory, visible
 from formwright.replay.owners import owner_of_cell, owner_of_point
 from formwright.replay.schedule import Action, Schedule
 from formwright.replay.state import Agent, Frame, Pending, State
@@ -294,7 +294,7 @@ class Machine:
                 access, count = node.owner
                 env = {**frame.env, **dict(zip(node.names, point, strict=True))}
                 index = tuple(i(env) for i in access.index[:count])
-                shape = self.memory.shape(frame.buffers[access.buffer])[:count]
+                shape = self.memory.shape(visible(frame.buffers, access.buffer))[:count]
                 owner = owner_of_cell(policy, index, shape, agent.size, seed)
             if owner == agent.rank:
                 yield point

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
 from formwright.replay.code import AccessCode, AllocCode, ApplyCode, ProgramCode
 from formwright.replay.compiled import Env
@@ -11,6 +12,13 @@ from formwright.replay.terms import Terms
 
 ANOMALY_LIMIT = 64
 """Further anomalies of a run are counted, not kept."""
+
+
+def visible(buffers: dict[str, int], name: str) -> int:
+    """The allocation that a name means here (rule P1)."""
+    if name not in buffers:
+        raise EvaluationError(f'no buffer "{name}" is visible here')
+    return buffers[name]
 
 
 class Place:
@@ -83,7 +91,7 @@ class Memory:
     def touches_only(self, frame: Frame, node: ApplyCode, names: set[str]) -> bool:
         """Besides the inputs, the apply uses only these buffers."""
         used = {node.destination.buffer, *node.reads}
-        return all(n in names or frame.buffers[n] in self._inputs for n in used)
+        return all(n in names or visible(frame.buffers, n) in self._inputs for n in used)
 
     def report(self, anomaly: Anomaly) -> None:
         if len(self.anomalies) < ANOMALY_LIMIT:
@@ -202,7 +210,7 @@ class Memory:
     # --- places and words ------------------------------------------------------------
 
     def _place(self, access: AccessCode, env: Env) -> Place:
-        number = self._buffers[access.buffer]
+        number = visible(self._buffers, access.buffer)
         allocation = self._allocations[number]
         index = tuple([i(env) for i in access.index])
         generation = 0 if access.generation is None else access.generation(env)

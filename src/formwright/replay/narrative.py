@@ -22,7 +22,7 @@ from formwright.ir.program import (
 )
 from formwright.replay.events import Event, Touch
 from formwright.replay.judge import Finding
-from formwright.replay.run import Outcome
+from formwright.replay.runner import Outcome
 from formwright.replay.state import Cell
 
 TRACE_LIMIT = 12

@@ -15,7 +15,7 @@ from formwright.proof.verdict import Counterexample
 from formwright.replay.adversary import adversarial, orderly
 from formwright.replay.judge import ORDER_CONDITIONS, Finding, finding
 from formwright.replay.narrative import trace
-from formwright.replay.run import Outcome, Prepared, prepare, run_prepared
+from formwright.replay.runner import Outcome, Prepared, prepare, run_prepared
 from formwright.replay.schedule import TEXTUAL, Schedule
 from formwright.replay.settled import broken_requirement, empty_menu, overflow
 from formwright.replay.sizes import (

@@ -12,7 +12,7 @@ from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
 from formwright.replay.compare import wrong_cells
 from formwright.replay.machine import BudgetError, Machine
-from formwright.replay.run import Prepared, prepare
+from formwright.replay.runner import Prepared, prepare
 from formwright.replay.schedule import TEXTUAL, Action, Schedule
 from formwright.replay.state import State
 
