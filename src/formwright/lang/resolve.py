@@ -138,7 +138,7 @@ def _workload(draft: Draft, names: Names) -> Workload:
     before = len(names.faults.items)
     resolver = WorkloadResolver(draft.workload, dtypes, names)
     workload = resolver.workload()
-    if len(names.faults.items) > before:
+    if len(names.faults.items) > before or not resolver.complete:
         return _NOTHING
     known = [t.name for t in (*workload.inputs, workload.output)]
     for tensor, _, span in draft.dtypes:

@@ -68,6 +68,7 @@ def read_sections(source: Source, rows: list[Row], faults: Faults) -> Draft:
                 first.span,
                 f"the first is at line {seen[first.text].line}",
             )
+            _tolerate(row, faults)
         else:
             if not seen and first.text != "template":
                 faults.add(

@@ -33,6 +33,8 @@ class WorkloadResolver:
         self.free: dict[str, str] = {}
         self.reduced: dict[str, str] = {}
         self.inputs: dict[str, Tensor] = {}
+        self.complete = True
+        """Every name was found: the tensors are as the text means them."""
 
     def workload(self) -> Workload:
         raw = self.raw
@@ -64,6 +66,7 @@ class WorkloadResolver:
             return True
         known = [n for n, s in self.names.table.items() if s.what == "an extent"]
         self.faults.unknown("the extent", name, span, known)
+        self.complete = False
         return False
 
     def _output(self) -> None:
