@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from formwright.base.source import Span
+from formwright.ir.expr import Expr
 from formwright.smt.instances import Instance
 from formwright.smt.terms import Formula, Poly
 
@@ -39,7 +40,8 @@ class Goal:
     """One obligation: all of its queries must be unsatisfiable.
 
     ``build`` raises ``UnderivableError`` where the text leaves what the rules can state.
-    ``weight`` orders the work, cheap first.
+    ``weight`` orders the work, cheap first. ``states``, where there is one, is the condition
+    on values alone that the obligation is about: ``evaluate`` settles a solution.
     """
 
     name: str
@@ -49,3 +51,4 @@ class Goal:
     claim: str
     weight: int = 0
     span: Span | None = field(default=None)
+    states: Expr | None = None

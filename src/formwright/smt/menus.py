@@ -1,0 +1,134 @@
+"""K3: for every chip and workload in scope some assignment meets the constraints.
+
+Counterexample-guided: assume that none of the designs found so far fits, ask for parameters,
+find a design there by looking through the menus, add it, ask again. Unsatisfiable means that
+the finite list of designs covers the scope.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import z3
+
+from formwright.ir.evaluate import EvaluationError
+from formwright.ir.evaluate import truth as holds
+from formwright.ir.expr import Expr
+from formwright.ir.rewrite import free_names
+from formwright.ir.template import Decision, Template
+from formwright.smt.atoms import Atoms
+from formwright.smt.encode import truth
+from formwright.smt.encoding import Encoding, value_of
+from formwright.smt.premises import scope_premises
+from formwright.smt.terms import Formula, Number, conj, constant, negated, polys
+
+ROUNDS = 64
+"""The most designs that the cover may need."""
+
+POINTS = 500_000
+"""The most choices of the menus that are looked at for one set of parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """``designs`` cover the scope, or ``parameters`` have no design, or ``reason`` why unknown."""
+
+    status: Literal["proved", "refuted", "unknown"]
+    designs: tuple[dict[str, int], ...] = ()
+    parameters: Mapping[str, Number] | None = None
+    reason: str = ""
+
+
+def cover(template: Template, atoms: Atoms, timeout_ms: int) -> Cover:
+    """Designs that together cover the scope of an inlined template."""
+    conditions = [c.condition for c in template.constraints]
+    designs: list[dict[str, int]] = []
+    open_scope = scope_premises(template, atoms)
+    for _ in range(ROUNDS):
+        outcome, values = _parameters(template, open_scope, atoms, timeout_ms)
+        if outcome == "unsat":
+            return Cover("proved", tuple(designs))
+        if values is None:
+            return Cover("unknown", tuple(designs), reason=outcome)
+        search = Search(template.decisions, conditions, values)
+        design = search.first()
+        if design is None and search.left <= 0:
+            return Cover("unknown", reason=f"no design among the first {POINTS} choices")
+        if design is None:
+            return Cover("refuted", parameters=values)
+        designs.append(design)
+        env = {n: constant(v) for n, v in design.items()}
+        open_scope.append(negated(conj([truth(c, env, atoms) for c in conditions])))
+    return Cover("unknown", tuple(designs), reason=f"more than {ROUNDS} designs are needed")
+
+
+def _parameters(
+    template: Template, formulas: Sequence[Formula], atoms: Atoms, timeout_ms: int
+) -> tuple[str, dict[str, Number] | None]:
+    """Parameters of the scope where ``formulas`` hold, or ``unsat``, or why neither."""
+    scope = template.scope
+    encoding = Encoding(atoms, exact=True)
+    used = atoms.closure({n for f in formulas for p in polys(f) for n in p.symbols()})
+    solver = z3.Solver()
+    solver.set("timeout", timeout_ms)
+    for name in used:
+        if name in atoms.by_name:
+            solver.add(encoding.formula(atoms.definition(name)))
+    for formula in formulas:
+        solver.add(encoding.formula(formula))
+    outcome = solver.check()
+    if outcome == z3.unsat:
+        return "unsat", None
+    if outcome != z3.sat:
+        return f"z3: {solver.reason_unknown()}", None
+    model = solver.model()
+    names = [p.name for p in (*scope.extents, *scope.agents, *scope.chip)]
+    return "sat", {n: value_of(model, encoding.symbol(n)) for n in names}
+
+
+class Search:
+    """Looks through menus depth first; a condition is tried as soon as its names have values.
+
+    ``left`` is what remains of the budget: 0 means that the search was cut short.
+    """
+
+    def __init__(
+        self,
+        decisions: Sequence[Decision],
+        conditions: Sequence[Expr],
+        values: Mapping[str, Number],
+        points: int = POINTS,
+    ) -> None:
+        self._decisions = [d for d in decisions if d.name not in values]
+        self._values: dict[str, Number] = dict(values)
+        self.left = points
+        names = [d.name for d in self._decisions]
+        self._tests: list[list[Expr]] = [[] for _ in range(len(names) + 1)]
+        for condition in conditions:
+            places = [names.index(n) + 1 for n in free_names(condition) if n in names]
+            self._tests[max(places, default=0)].append(condition)
+
+    def first(self) -> dict[str, int] | None:
+        """The first assignment, menus in ascending order, that meets every condition."""
+        return self._from(0, {}) if self._meets(0) else None
+
+    def _from(self, level: int, chosen: dict[str, int]) -> dict[str, int] | None:
+        if level == len(self._decisions):
+            return dict(chosen)
+        decision = self._decisions[level]
+        for value in decision.menu:
+            self.left -= 1
+            if self.left <= 0:
+                return None
+            self._values[decision.name] = chosen[decision.name] = value
+            if self._meets(level + 1):
+                found = self._from(level + 1, chosen)
+                if found is not None:
+                    return found
+        return None
+
+    def _meets(self, level: int) -> bool:
+        try:
+            return all(holds(c, self._values) for c in self._tests[level])
+        except EvaluationError:
+            return False

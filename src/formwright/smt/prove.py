@@ -1,0 +1,54 @@
+"""Proof of a template: K1, K2 and K3 with the derived requirements, cheap work first."""
+
+import time
+from collections.abc import Callable
+
+import z3
+
+from formwright.ir.inline import inlined
+from formwright.ir.template import Template
+from formwright.proof.refutation import Replayer
+from formwright.proof.store import template_digest
+from formwright.proof.verdict import Obligation, Proof, overall
+from formwright.smt.prover import Prover
+
+Progress = Callable[[str], None]
+Only = Callable[[str], bool]
+
+
+def prove(
+    template: Template,
+    *,
+    replayer: Replayer | None = None,
+    progress: Progress | None = None,
+    only: Only | None = None,
+    timeout_ms: int = 3000,
+    stop_early: bool = False,
+) -> Proof:
+    """Every obligation of ``template`` (in either form) with its verdict.
+
+    ``only`` picks by the condition's word. ``replayer`` judges solutions of K2: without it
+    they are ``unresolved``. ``stop_early`` ends at the first obligation that is not proved.
+    ``timeout_ms`` bounds one call of the solver.
+    """
+    started = time.perf_counter()
+    work = Prover(inlined(template), replayer, timeout_ms)
+    tasks = [t for t in work.tasks() if only is None or only(t.condition)]
+    done: dict[int, Obligation] = {}
+    for count, (place_in_text, task) in enumerate(
+        sorted(enumerate(tasks), key=lambda item: item[1].weight)
+    ):
+        if progress is not None:
+            progress(f"{count + 1}/{len(tasks)} {task.name}")
+        done[place_in_text] = task.settle()
+        if stop_early and done[place_in_text].verdict != "proved":
+            break
+    obligations = tuple(done[n] for n in sorted(done))
+    return Proof(
+        template=template.name,
+        digest=template_digest(template),
+        verdict=overall(obligations),
+        obligations=obligations,
+        seconds=time.perf_counter() - started,
+        solver=f"z3 {z3.get_version_string()}",
+    )

@@ -1,0 +1,229 @@
+"""How each kind of obligation of one template is settled."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from formwright.ir.expr import Expr
+from formwright.ir.rewrite import accesses
+from formwright.ir.template import Template
+from formwright.proof.refutation import Instance as Run
+from formwright.proof.refutation import Replayer
+from formwright.proof.verdict import Counterexample, Evidence, Obligation, Verdict
+from formwright.smt.agreement import Agreement
+from formwright.smt.atoms import Atoms
+from formwright.smt.design import divisor_goals, fits_goals, implied_goals
+from formwright.smt.encode import UnderivableError
+from formwright.smt.goals import Goal, Query
+from formwright.smt.instances import fresh, guards
+from formwright.smt.menus import cover
+from formwright.smt.premises import Premises, premises, schedule_conditions
+from formwright.smt.refute import completed, holds, leaves_shape, preferences, refutation
+from formwright.smt.schedule import Schedule, place
+from formwright.smt.sites import Sites, sites_of
+from formwright.smt.solve import Answer, Solver
+from formwright.smt.terms import Number
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One obligation to be: how it is settled, and how heavy that is."""
+
+    condition: str
+    name: str
+    weight: int
+    settle: Callable[[], Obligation]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    verdict: Verdict
+    detail: str = ""
+    counterexample: Counterexample | None = None
+
+
+class Prover:
+    """The obligations of one inlined template."""
+
+    def __init__(self, template: Template, replayer: Replayer | None, timeout_ms: int) -> None:
+        self._template = template
+        self._replayer = replayer
+        self._timeout_ms = timeout_ms
+        self._atoms = Atoms()
+        atoms, constraints = self._atoms, [c.condition for c in template.constraints]
+        self._k2 = self._solver(premises(template, schedule_conditions(template), atoms))
+        self._k1 = self._solver(premises(template, constraints, atoms))
+        self._scope = self._solver(premises(template, [], atoms))
+
+    def _solver(self, rules: Premises) -> Solver:
+        return Solver(self._atoms, rules, self._timeout_ms)
+
+    def tasks(self) -> Iterator[Task]:
+        """K1, the derived requirements, K2, K3, in this order."""
+        template, atoms = self._template, self._atoms
+        yield self._fixed("premises", "derived", "vacuity", 2, self._reachable)
+        for section, solver in (
+            ("constraints", self._scope),
+            ("requires", self._scope),
+            ("program", self._k2),
+            ("cost", self._k1),
+        ):
+            for goal in divisor_goals(template, atoms, section):
+                yield self._task(goal, solver)
+        for goal in implied_goals(template, atoms):
+            yield self._task(goal, self._k1)
+        sites = self._sites()
+        if sites is not None:
+            for goal in fits_goals(template, sites, atoms):
+                yield self._task(goal, self._k1)
+            inputs = frozenset(t.name for t in template.scope.workload.inputs)
+            for goal in Schedule(sites, inputs, atoms).goals():
+                yield self._task(goal, self._k2)
+            for goal in Agreement(sites.applies, template.scope.workload, atoms).goals():
+                yield self._task(goal, self._k2)
+            if sites.counters:
+                yield self._fixed("counters", "K2", "readiness", 0, _counters)
+        else:
+            yield self._fixed("program", "K2", "readiness", 0, self._underivable)
+        yield self._fixed("designs in scope", "K3", "menu", 5, self._menus)
+
+    def _sites(self) -> Sites | None:
+        try:
+            return sites_of(self._template.program, self._template.globals)
+        except UnderivableError:
+            return None
+
+    def _underivable(self) -> Outcome:
+        try:
+            sites_of(self._template.program, self._template.globals)
+        except UnderivableError as error:
+            return Outcome("unresolved", _reason(error))
+        raise AssertionError("the program is derivable")
+
+    def _fixed(
+        self, name: str, group: str, condition: str, weight: int, settle: Callable[[], Outcome]
+    ) -> Task:
+        return Task(condition, name, weight, lambda: _timed(name, group, condition, settle))
+
+    def _task(self, goal: Goal, solver: Solver) -> Task:
+        def settle() -> Obligation:
+            return _timed(goal.name, goal.group, goal.condition, lambda: self._goal(goal, solver))
+
+        return Task(goal.condition, goal.name, goal.weight, settle)
+
+    def _goal(self, goal: Goal, solver: Solver) -> Outcome:
+        """Proved if every query is unsatisfiable; the first that is not decides."""
+        try:
+            queries = goal.build()
+            cases = 0
+            for query in queries:
+                answer = solver.answer(query)
+                cases += answer.cases
+                if answer.status == "unknown":
+                    return Outcome("unresolved", answer.reason)
+                if answer.status == "sat":
+                    return self._refuted(goal, query, answer)
+        except UnderivableError as error:
+            return Outcome("unresolved", _reason(error))
+        split = f", {cases} cases of the menus" if cases else ""
+        return Outcome("proved", f"{len(queries)} queries{split}")
+
+    def _refuted(self, goal: Goal, query: Query, answer: Answer) -> Outcome:
+        template, claim = self._template, goal.claim
+        if goal.states is not None:
+            return self._evaluated(claim, goal.states, answer)
+        whole = completed(template, self._atoms, answer.values, preferences(template))
+        if whole is None:
+            return Outcome("unresolved", f"{claim}: no values for the rest of the template")
+        found = refutation(goal, query, answer.values, whole, self._atoms)
+        if self._replayer is not None:
+            reached = self._replayer(template, found)
+            if reached is not None and reached.replayed:
+                return Outcome("refuted", claim, reached)
+        shown = _counterexample(claim, whole, *(str(i.variables) for i in found.instances))
+        if goal.condition == "address" and self._outside(query, whole, found.instances[0]):
+            return Outcome("refuted", claim, shown)
+        why = "no interpreter was given" if self._replayer is None else "it did not replay"
+        return Outcome("unresolved", f"{claim}: counterexample found, but {why}", shown)
+
+    def _evaluated(self, claim: str, states: Expr, answer: Answer) -> Outcome:
+        """A condition on values alone is settled by the meaning of expressions."""
+        template = self._template
+        choices = [[c.condition for c in template.constraints], []]
+        whole = completed(template, self._atoms, answer.values, choices)
+        if whole is None or holds(states, whole):
+            return Outcome("unresolved", f"{claim}: no values for the rest of the template")
+        return Outcome("refuted", claim, _counterexample(claim, whole, "evaluated exactly"))
+
+    def _outside(self, query: Query, whole: dict[str, Number], run: Run) -> bool:
+        site, values = query.actors[0].instance.site, {**whole, **run.variables}
+        everything = (site.apply.destination, *accesses(site.apply.value))
+        return any(leaves_shape(site, a, values) for a in everything)
+
+    def _reachable(self) -> Outcome:
+        """Some point of the scope meets the premises, and every statement can run."""
+        try:
+            sites = sites_of(self._template.program, self._template.globals)
+            all_sites = (*sites.applies, *sites.synchronising)
+            runs = [guards(fresh(s, f"r{s.number}", {}, 0), self._atoms) for s in all_sites]
+        except UnderivableError as error:
+            return Outcome("unresolved", _reason(error))
+        for solver, word in ((self._k1, "constraints"), (self._k2, "requirements")):
+            point = solver.consistent([])
+            if point.status == "unsat":
+                return Outcome("vacuous", f"scope, menus and {word} contradict one another")
+        if self._k2.consistent([f for run in runs for f in run]).status == "sat":
+            return Outcome("proved", "one point of the scope reaches every statement")
+        for site, run in zip(all_sites, runs, strict=True):
+            one = self._k2.consistent(run)
+            if one.status == "unsat":
+                return Outcome("vacuous", f"the statement {place(site)} can never run")
+            if one.status == "unknown":
+                return Outcome("unresolved", f"the statement {place(site)}: {one.reason}")
+        return Outcome("proved", "every statement can run")
+
+    def _menus(self) -> Outcome:
+        try:
+            found = cover(self._template, self._atoms, self._timeout_ms)
+        except UnderivableError as error:
+            return Outcome("unresolved", _reason(error))
+        if found.status == "proved":
+            return Outcome("proved", f"{len(found.designs)} designs cover the scope")
+        if found.parameters is None:
+            return Outcome("unresolved", found.reason)
+        claim = "no assignment of the menus meets the constraints"
+        shown = _counterexample(claim, found.parameters, "every point of the menus was evaluated")
+        return Outcome("refuted", claim, shown)
+
+
+def _counters() -> Outcome:
+    return Outcome("unresolved", "arrive and await: counters are not derived yet")
+
+
+def _reason(error: UnderivableError) -> str:
+    where = "" if error.span is None else f" (line {error.span.line})"
+    return f"not derived: {error.reason}{where}"
+
+
+def _counterexample(text: str, values: Mapping[str, Number], *trace: str) -> Counterexample:
+    shown: dict[str, int | str] = {
+        n: str(v) if isinstance(v, Fraction) else v for n, v in sorted(values.items())
+    }
+    return Counterexample(shown, text, False, tuple(trace))
+
+
+def _timed(name: str, group: str, condition: str, settle: Callable[[], Outcome]) -> Obligation:
+    started = time.perf_counter()
+    outcome = settle()
+    evidence: Evidence = "proved" if outcome.verdict == "proved" else "none"
+    return Obligation(
+        name=name,
+        group=group,
+        condition=condition,
+        verdict=outcome.verdict,
+        evidence=evidence,
+        seconds=time.perf_counter() - started,
+        detail=outcome.detail,
+        counterexample=outcome.counterexample,
+    )
