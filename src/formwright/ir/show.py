@@ -129,7 +129,7 @@ def _expr(expr: Expr, tight: bool) -> str:
         case Var(name):
             return name
         case Arith(op, left, right):
-            blank = "" if op in ("*", "/", "//") or (tight and op != "mod") else " "
+            blank = "" if op in ("*", "/") or (tight and op != "mod") else " "
             a, b = _at(left, level, tight), _at(right, level + 1, tight)
             return f"{a}{blank}{op}{blank}{b}"
         case Neg(arg):
