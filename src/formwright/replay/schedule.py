@@ -87,7 +87,8 @@ class Chooser:
             return (-1 if schedule.asynchronous == "early" else 2, 0, agent.path)
         held = 1 if self._held(state, action) else 0
         if schedule.order == "lockstep":
-            return (held, agent.steps, agent.path)
+            halves = 2 * agent.steps + (agent.writes is not None)
+            return (held, halves, agent.path)
         grid = agent.coordinates
         if schedule.order == "reversed":
             grid = tuple(-c for c in grid)

@@ -154,13 +154,12 @@ def _drawn(around: Family) -> Iterator[Values]:
 
 
 def smaller(around: Family, values: Values) -> Iterator[Values]:
-    """One step towards the least point, in each of the names that may vary."""
+    """One step towards 1 in each of the names that may vary."""
     for name in (*around.extents, *around.agents, *around.sizes):
         current = values[name]
-        if isinstance(current, int) and current > 0:
-            for less in (1, current - 1):
-                if less < current:
-                    yield from _admitted(around, [{**values, name: less}])
+        if isinstance(current, int) and current > 1:
+            for less in sorted({1, current - 1}):
+                yield from _admitted(around, [{**values, name: less}])
 
 
 def full_size(around: Family, values: Values) -> Values | None:

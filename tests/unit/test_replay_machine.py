@@ -1,0 +1,171 @@
+"""The rules of the program IR as the machine plays them, on small programs of their own."""
+
+from itertools import product
+
+import pytest
+
+from formwright.base.source import Source
+from formwright.ir.inline import inlined
+from formwright.ir.template import Template
+from formwright.lang import load, parse
+from formwright.replay import Delay, Outcome, Schedule, explore, run
+
+HEAD = """template probe : operator -> mapping
+
+object probe
+  "A probe of one rule."
+
+scope
+  workload  C[M,N] = sum(k < K) A[M,k] * B[k,N]
+  extents   M >= 1, N >= 1, K >= 0
+  agents    W >= 1
+  semantics "real arithmetic"
+
+decisions
+  T in {1, 2, 4}
+
+program
+"""
+POINT = {"M": 2, "N": 2, "K": 2, "W": 2, "T": 1}
+
+
+def probe(body: str) -> Template:
+    """A template with this program; ``body`` is indented by two."""
+    rows = ["  " + row for row in body.strip("\n").splitlines()]
+    return inlined(parse(Source("probe.fw", HEAD + "\n".join(rows) + "\n")))
+
+
+def kinds(outcome: Outcome) -> set[str]:
+    return {a.kind for a in outcome.anomalies}
+
+
+DIRECT = """
+par team w in W:
+  C[r,s] = 0 over (r < M, s < N)
+  barrier
+  C[r,s] += A[r,k] * B[k,s] over (r < M, s < N, k < K)
+"""
+
+
+def test_p4_each_point_runs_on_exactly_one_agent() -> None:
+    for owners, agents in product(("natural", "swapped", "columns", "apart", "random"), (1, 2, 3)):
+        schedule = Schedule(owners=owners, seed=5)  # type: ignore[arg-type]
+        outcome = run(probe(DIRECT), {**POINT, "W": agents}, schedule)
+        assert outcome.status == "exact"
+        total = sum(len(e.points) for e in outcome.events)
+        assert total == 4 + 8
+
+
+def test_p3_a_second_assignment_is_seen() -> None:
+    outcome = run(probe("C[r,s] = 0 over (r < M, s < N)\n" + DIRECT), POINT)
+    assert "single" in kinds(outcome)
+
+
+def test_p6_accumulations_of_two_agents_without_barrier_lose_terms() -> None:
+    """Each point of ``k`` may run on another agent: read, then write, is not one step."""
+    torn = Schedule(order="lockstep", torn=True)
+    outcome = run(probe(DIRECT), {**POINT, "M": 1, "N": 1}, torn)
+    assert [c.kind for c in outcome.cells] == ["missing"]
+
+
+def test_p1_storage_is_fresh_each_time() -> None:
+    body = """
+for i in 0 .. M:
+  alloc t[N] register
+  if i = 0:
+    t[s] = 0
+  C[i,s] = t[s]
+"""
+    outcome = run(probe(body), {**POINT, "K": 0})
+    assert kinds(outcome) == {"undefined"}
+    assert {c.index[0] for c in outcome.cells} == {1}
+
+
+def test_p8_clip_is_needed_at_the_edge() -> None:
+    body = "C[r,s] = 0 over (r < M+1, s < N){clip}"
+    clipped = run(probe(body.format(clip=" clip")), {**POINT, "K": 0})
+    bare = run(probe(body.format(clip="")), {**POINT, "K": 0})
+    assert clipped.status == "exact"
+    assert kinds(bare) == {"outside"}
+    assert bare.anomalies[0].text == "writes C[2,0], outside C[2,2]"
+
+
+def test_p7_a_barrier_under_the_agents_name_blocks() -> None:
+    body = """
+par team w in W:
+  if w = 0:
+    barrier
+  C[r,s] = 0 over (r < M, s < N)
+"""
+    outcome = run(probe(body), {**POINT, "K": 0})
+    assert outcome.status == "defect"
+    assert "waits at barrier" in outcome.stuck[0]
+    assert not explore(probe(body), {**POINT, "K": 0}).safe
+
+
+def test_p5_different_barriers_do_not_count_as_one() -> None:
+    body = """
+par team w in W:
+  if w = 0:
+    barrier
+  if w > 0:
+    barrier
+  C[r,s] = 0 over (r < M, s < N)
+"""
+    assert "uniform" in kinds(run(probe(body), {**POINT, "K": 0}))
+
+
+def test_p10_counters_block_until_they_are_reached() -> None:
+    """An agent that waits for more than anybody arrives never ends (Vitis, Triton)."""
+    body = """
+par team w in W:
+  if w = 0:
+    C[r,s] = 0 over (r < M, s < N)
+    arrive done
+  if w = 1:
+    await done, {count}
+    C[r,s] = 0 over (r < M, s < N)
+"""
+    point = {**POINT, "K": 0}
+    good = run(probe(body.format(count=1)), point, Schedule(delay=Delay(0)))
+    late = run(probe(body.format(count=2)), point)
+    assert good.status == "exact"
+    assert late.stuck == ("w1 waits at await (line 21)",)
+
+
+ASYNC = """
+      for u in 0 .. P:
+        if u < KT:
+          sA<u>[r,k] = A[i*Tm+r, u*Tk+k] clip async
+          sB<u>[k,s] = B[u*Tk+k, j*Tn+s] clip async
+        commit
+      for p in 0 .. KT:
+{head}        if p+P < KT:
+          sA<p+P>[r,k] = A[i*Tm+r, (p+P)*Tk+k] clip async
+          sB<p+P>[k,s] = B[(p+P)*Tk+k, j*Tn+s] clip async
+        commit
+{tail}"""
+WAIT = "        wait G\n        barrier\n"
+
+
+def asynchronous(wait_first: bool) -> Template:
+    source, _ = load("shared_memory_tiling")
+    text = source.text.replace("  S    in {1, 2, 3}", "  G    in {0, 1, 2}\n  S    in {2, 3, 4}")
+    first, last = text.index("      for u in 0"), text.index("        acc[r,s] += ")
+    loads = ASYNC.format(head=WAIT if wait_first else "", tail="" if wait_first else WAIT)
+    return inlined(parse(Source("async.fw", text[:first] + loads[1:] + text[last:])))
+
+
+@pytest.mark.parametrize("wait_first", [False, True])
+def test_p9_groups_in_flight(wait_first: bool) -> None:
+    """``wait G`` with G <= P (load, wait, barrier) and G <= P-1 (wait, barrier, load)."""
+    template = asynchronous(wait_first)
+    times = ("early", "late", "split")
+    delays = [None, *(Delay(rank, after) for rank in (0, 1) for after in (0, 1, 2, 3))]
+    schedules = [Schedule(asynchronous=t, delay=d) for t in times for d in delays]  # type: ignore[arg-type]
+    for slots, pending in product((2, 3), (0, 1, 2)):
+        for ahead in range(slots):
+            point = {"M": 2, "N": 2, "K": 4, "W": 2, "Tm": 2, "Tn": 2, "Tk": 1}
+            point |= {"S": slots, "P": ahead, "G": pending, "beta": 0 if wait_first else 1}
+            exact = all(run(template, point, s).status == "exact" for s in schedules)
+            assert exact == (pending <= (ahead - 1 if wait_first else ahead)), point
