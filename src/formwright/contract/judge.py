@@ -1,12 +1,24 @@
 """Is an output what the contract asks for? If not: which clause, where, what it looks like."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from formwright.contract.contract import Contract
 from formwright.contract.inputs import EXACT, Kind
 from formwright.contract.reference import F32, F64, Expected, Mask, exactly, expected
+
+CLAUSE_OF: Final[Mapping[Kind, str]] = {
+    "integer": "exact_integers",
+    "select": "selection",
+    "sparse_rows": "sparse_terms",
+    "sparse_columns": "sparse_terms",
+    "denormal": "denormals",
+    "nonfinite": "nonfinite",
+}
+"""The check that a kind of inputs is for; the others ask for the tolerance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +74,10 @@ def judge(
 def _wrong(kind: Kind, c: F32, want: Expected) -> Mask:
     # Everything is asked the positive way: a NaN makes a comparison false, so `not right`
     # refuses it, where `error > bound` would let it pass.
-    got = c.astype(np.float64)
-    if kind in EXACT:
-        return np.asarray(got != want.value)
     with np.errstate(invalid="ignore"):
+        got = c.astype(np.float64)
+        if kind in EXACT:
+            return np.asarray(got != want.value)
         right = np.abs(got - want.value) <= want.bound
     right |= np.isnan(want.value) & np.isnan(got)
     right |= np.isinf(want.value) & (got == want.value)
@@ -89,14 +101,7 @@ def _clause(
     stray = wrong & ~np.isfinite(c) & np.isfinite(want.value)
     if stray.any() and kind not in EXACT:
         return "finite", f"{_share(stray)} cells are NaN or infinite{_where(stray)}"
-    clause = {
-        "integer": "exact_integers",
-        "select": "selection",
-        "sparse_rows": "sparse_terms",
-        "sparse_columns": "sparse_terms",
-        "denormal": "denormals",
-        "nonfinite": "nonfinite",
-    }.get(kind, "tolerance")
+    clause = CLAUSE_OF.get(kind, "tolerance")
     if clause == "nonfinite" and not (wrong & ~np.isfinite(want.value)).any():
         clause = "tolerance"
     return clause, f"{_share(wrong)} cells are wrong{_where(wrong)}{_looks(a, b, c, want)}"

@@ -56,7 +56,7 @@ def read_artifact(folder: str | Path) -> Artifact:
     changed after qualification, or a record of another schema.
     """
     place = Path(folder)
-    record = _record(place)
+    record = read_record(place)
     found = {name: _hashed(place, name, record) for name in HASHED}
     contract = contract_from(_json(found[CONTRACT], place / CONTRACT))
     if record["contract"]["digest"] != _json(found[CONTRACT], place / CONTRACT)["digest"]:
@@ -103,7 +103,8 @@ def _put(beside: Path, folder: Path) -> None:
 _MEND: Final = "qualify it again; files of an artifact may not be edited"
 
 
-def _record(folder: Path) -> dict[str, Any]:
+def read_record(folder: Path) -> dict[str, Any]:
+    """``record.json`` alone. Raises ``ArtifactError`` when there is none that can be read."""
     path = folder / RECORD
     if not folder.is_dir():
         raise ArtifactError(f"{folder} is not a folder", "give the folder that `run` wrote")

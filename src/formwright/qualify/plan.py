@@ -1,7 +1,7 @@
 """Which calls test a kernel: shapes, strides, placements, threads and kinds, by one seed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -35,6 +35,18 @@ FIRST: Final[Shape] = (7, 5, 11)
 """Large enough for an error to show its form, small enough to cost nothing.
 
 All odd: a tensor that ends at a page's end then starts at no multiple of 8 bytes."""
+
+
+def strides(trial: Trial) -> Shape:
+    """Row strides of A, B and C in elements."""
+    _, n, k = trial.extents
+    return k + trial.padding[0], n + trial.padding[1], n + trial.padding[2]
+
+
+def plain(trial: Trial) -> Trial:
+    """The same call with nothing special about it."""
+    return replace(trial, group="plain", padding=(0, 0, 0), placement="start", threads=1)
+
 
 TINY: Final[tuple[Shape, ...]] = ((1, 1, 1), (3, 5, 0), (2, 3, 1), (1, 37, 19), (41, 1, 23))
 

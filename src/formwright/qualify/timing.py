@@ -1,0 +1,65 @@
+"""Winners timed afresh against the baselines: plain data for the record."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from formwright.contract.contract import Contract
+from formwright.contract.inputs import inputs
+from formwright.contract.reference import expected
+from formwright.measure.programs import Program
+from formwright.measure.statistics import Distribution, ratio
+from formwright.measure.tensors import Case, Tensor
+from formwright.measure.timing import Plan, measure_interleaved
+from formwright.measure.workload import ProductWorkload
+
+CASES = 2
+"""Products whose reference is worked out; slots take them in turn, with signs of their own."""
+
+
+def product_workload(contract: Contract, extents: Mapping[str, int], seed: int) -> ProductWorkload:
+    """Contiguous tensors of ``contract`` at ``extents`` with references from ``seed``."""
+    tensors = tuple(
+        Tensor(o.name, contract.shape(o, extents), output=o.role == "output")
+        for o in contract.operands
+    )
+    cases = []
+    for number in range(CASES):
+        a, b = inputs(contract, "normal", extents, seed + number)
+        want = expected(contract, a, b)
+        cases.append(Case((a, b), want.value, want.bound))
+    sizes = tuple(extents[e.name] for e in contract.extents)
+    return ProductWorkload(tensors, sizes, tuple(cases))
+
+
+def time_programs(
+    programs: Mapping[str, Program],
+    contract: Contract,
+    extents: Mapping[str, int],
+    *,
+    seed: int,
+    plan: Plan,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Medians, intervals and all samples by program name; a failure has its message instead.
+
+    ``ratios`` gives the paired ratio of each other program's time to the first one's: above
+    1, the first is faster.
+    """
+    workload = product_workload(contract, extents, seed)
+    results = measure_interleaved(programs, workload, seed=seed, plan=plan, progress=progress)
+    timed = {n: r for n, r in results.items() if isinstance(r, Distribution)}
+    shown: dict[str, Any] = {"seed": seed, "rounds": plan.rounds, "programs": {}, "ratios": {}}
+    for name, result in results.items():
+        if isinstance(result, Distribution):
+            shown["programs"][name] = asdict(result)
+        else:
+            shown["programs"][name] = {"failure": result.message}
+    first = next(iter(programs))
+    if first in timed:
+        shown["ratios"] = {
+            name: asdict(ratio(result, timed[first]))
+            for name, result in timed.items()
+            if name != first
+        }
+    return shown
