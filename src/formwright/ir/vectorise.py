@@ -80,9 +80,14 @@ def vectorised(expr: Expr, arrays: Mapping[str, Given]) -> Array:
 
 def exactly(expr: Expr, arrays: Mapping[str, Given]) -> list[Scalar]:
     """The exact value at each point of one-dimensional ``arrays``, as ``evaluate`` gives it."""
-    result = Evaluator(arrays, wide=True).run(expr)
-    raise_first_error(expr, result, arrays)
     count = int(np.broadcast_shapes(*(np.shape(a) for a in _plain(arrays).values()), (1,))[0])
+    return exact_list(Evaluator(arrays, wide=True), expr, count)
+
+
+def exact_list(evaluator: "Evaluator", expr: Expr, count: int) -> list[Scalar]:
+    """As :func:`exactly`, by a wide ``evaluator`` over ``count`` points that may be reused."""
+    result = evaluator.run(expr)
+    raise_first_error(expr, result, evaluator.arrays)
     if isinstance(result, Truths):
         return [bool(v) for v in np.broadcast_to(np.asarray(result.value), (count,))]
     if isinstance(result, Approx):

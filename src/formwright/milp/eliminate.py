@@ -1,0 +1,226 @@
+"""Decisions that matter to one monotone term only are settled first, exactly.
+
+If the cost reads decision ``x`` only inside one term, moves one way with it, and
+every constraint on ``x`` reads few other decisions ``Y``, then the best ``x`` for each
+value of ``Y`` is a table. What stays is a problem over the other decisions with the same
+optimum; the tables also say how many designs each remaining point stands for.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from formwright.ir import int_arrays as ints
+from formwright.ir import rational_arrays as rationals
+from formwright.ir.evaluate import EvaluationError
+from formwright.ir.expr import Expr, Var, num
+from formwright.ir.int_arrays import Array, Ints
+from formwright.ir.interval import Interval, bounds
+from formwright.ir.rational_arrays import Exact
+from formwright.ir.rewrite import free_names
+from formwright.ir.template import Constraint
+from formwright.ir.vectorise import Evaluator, Given, Truths
+from formwright.milp.enumerate import Search, constraint_truths
+from formwright.milp.grid import Axis, Table, blocks, known, points
+from formwright.milp.monotone import direction, parts_reading, replaced
+
+LARGEST_TABLE = 1 << 18
+"""Cells of the table that settles one decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """The part of the cost that reads the decision, and 1 if the cost rises with it, else -1."""
+
+    part: Expr
+    sign: int
+
+
+def eliminated(task: Search, most: int) -> Search:
+    """An equivalent search over fewer decisions; ``prefer`` and ties are left to the caller.
+
+    At most ``most`` combinations of decisions are settled, so that the caller can list
+    those that go with one point of the answer.
+    """
+    current = replace(task, prefer=())
+    again = True
+    while again:
+        again = False
+        for axis in current.axes:
+            settled = points(task.axes) // points(current.axes) * axis.length
+            if len(current.axes) == 1 or settled > most:
+                continue
+            smaller = _without(current, axis)
+            if smaller is not None:
+                current, again = smaller, True
+                break
+    return current
+
+
+def _without(task: Search, axis: Axis) -> Search | None:
+    """``task`` with the decision of ``axis`` settled, or ``None`` where that is not possible."""
+    (name,) = axis.columns
+    term = _term(task, name)
+    if term is None:
+        return None
+    own = tuple(c for c in task.constraints if name in _reads(task, c.condition))
+    weights = tuple(w for w in task.weights if name in task.tables[w].names)
+    support = {n for c in own for n in _reads(task, c.condition)} | _reads(task, term.part)
+    support |= {n for w in weights for n in task.tables[w].names} | {name}
+    near = tuple(a for a in task.axes if next(iter(a.columns)) in support)
+    if points(near) > LARGEST_TABLE:
+        return None
+    return _settled(task, axis, near, own, weights, term)
+
+
+_NOTHING = num(0)
+
+
+def _term(task: Search, name: str) -> _Term | None:
+    objective = task.objective
+    if objective is None or name not in _reads(task, objective):
+        return _Term(_NOTHING, 1)
+    ranges = _ranges(task)
+    for part in parts_reading(objective, name):
+        rest = replaced(objective, part, num(0))
+        if name in _reads(task, rest) or not free_names(part) <= ranges.keys():
+            continue
+        sign = direction(objective, part, ranges)
+        return None if sign is None else _Term(part, sign or 1)
+    # The name is read only through tables of decisions settled before.
+    return None
+
+
+def _reads(task: Search, expr: Expr) -> set[str]:
+    """Decisions that ``expr`` reads, those behind tables included."""
+    found: set[str] = set()
+    for name in free_names(expr):
+        found |= set(task.tables[name].names) if name in task.tables else {name}
+    return found
+
+
+def _ranges(task: Search) -> dict[str, Interval]:
+    ranges: dict[str, Interval] = {}
+    for axis in task.axes:
+        for name, column in axis.columns.items():
+            ranges[name] = Interval(int(column.min()), int(column.max()))
+    for name, value in task.constants.items():
+        ranges[name] = bounds(num(value), {})  # type: ignore[arg-type]
+    for name, table in task.tables.items():
+        if isinstance(table.values, Exact):
+            num_, den = table.values.num, table.values.den
+            low = min(Fraction(num_.lo, d) for d in (den.lo, den.hi))
+            high = max(Fraction(num_.hi, d) for d in (den.lo, den.hi))
+            ranges[name] = Interval(low, high)
+        else:
+            ranges[name] = Interval(0, 1)
+    return ranges
+
+
+def _settled(
+    task: Search,
+    axis: Axis,
+    near: tuple[Axis, ...],
+    own: tuple[Constraint, ...],
+    weights: tuple[str, ...],
+    term: _Term,
+) -> Search | None:
+    (block,) = blocks(near, LARGEST_TABLE)
+    names = [next(iter(a.columns)) for a in near]
+    tables = {n: t for n, t in task.tables.items() if set(t.names) <= set(names)}
+    given = known(task.constants, tables, block)
+    evaluator = Evaluator(given)
+    mask = np.ones(block.shape, dtype=bool)
+    for constraint in own:
+        mask &= constraint_truths(constraint, evaluator, given).value
+    value = _exact(evaluator, term.part)
+    if value is None:
+        return None
+    counts: Array = mask.astype(np.int64)
+    for weight in weights:
+        counts = counts * _integers(given[weight])
+    if counts.max(initial=0) > 2**40:
+        return None
+    along = near.index(axis)
+    best = _least(_full(value, block.shape), mask, along, term.sign)
+    kept = tuple(n for n in names if n not in axis.columns)
+    possible, total = np.asarray(mask.any(along)), np.asarray(counts.sum(along))
+    return _rebuilt(task, axis, own, weights, term, kept, (best, possible, total))
+
+
+def _exact(evaluator: Evaluator, part: Expr) -> Exact | None:
+    """The term exactly, or ``None`` where it is a condition, has no value or is too wide."""
+    try:
+        value = evaluator.run(part)
+    except EvaluationError:
+        return None
+    return value if isinstance(value, Exact) and not np.any(value.bad) else None
+
+
+def _integers(weight: Given) -> Array:
+    assert isinstance(weight, Exact)
+    return np.asarray(weight.num.a)
+
+
+def _full(value: Exact, shape: tuple[int, ...]) -> Exact:
+    pair = [
+        x if isinstance(x.a, int) else Ints(np.broadcast_to(x.a, shape), x.lo, x.hi)
+        for x in (value.num, value.den)
+    ]
+    return Exact(pair[0], pair[1])
+
+
+def _at(value: Exact, along: int, place: int) -> Exact:
+    pair = [
+        x if isinstance(x.a, int) else Ints(np.take(x.a, place, axis=along), x.lo, x.hi)
+        for x in (value.num, value.den)
+    ]
+    return Exact(pair[0], pair[1])
+
+
+def _least(value: Exact, mask: Array, along: int, sign: int) -> Exact:
+    """The least (``sign`` 1) or greatest value over the feasible places of one axis."""
+    best = _at(value, along, 0)
+    seen = np.take(mask, 0, axis=along)
+    for place in range(1, mask.shape[along]):
+        other = _at(value, along, place)
+        left, right, _ = rationals.common(other, best, wide=True)
+        ahead = np.asarray(left.a < right.a if sign > 0 else left.a > right.a, dtype=bool)
+        open_ = np.take(mask, place, axis=along)
+        chosen = rationals.select(open_ & (~seen | ahead), other, best, wide=True)
+        assert isinstance(chosen, Exact)
+        best, seen = chosen, seen | open_
+    return _full(best, seen.shape)
+
+
+def _rebuilt(
+    task: Search,
+    axis: Axis,
+    own: tuple[Constraint, ...],
+    weights: tuple[str, ...],
+    term: _Term,
+    kept: tuple[str, ...],
+    result: tuple[Exact, Array, Array],
+) -> Search:
+    (name,) = axis.columns
+    best, possible, counts = result
+    tables = dict(task.tables)
+    tables[f"${name}.count"] = Table(kept, Exact(ints.of_array(np.asarray(counts)), ints.ONES))
+    constraints = tuple(c for c in task.constraints if c not in own)
+    if not possible.all():
+        tables[f"${name}.feasible"] = Table(kept, Truths(np.asarray(possible)))
+        constraints += (Constraint(f"{name} feasible", Var(f"${name}.feasible")),)
+    objective = task.objective
+    if term.part is not _NOTHING:
+        assert objective is not None
+        tables[f"${name}.best"] = Table(kept, best)
+        objective = replaced(objective, term.part, Var(f"${name}.best"))
+    return replace(
+        task,
+        axes=tuple(a for a in task.axes if a is not axis),
+        constraints=constraints,
+        objective=objective,
+        tables=tables,
+        weights=(*(w for w in task.weights if w not in weights), f"${name}.count"),
+    )

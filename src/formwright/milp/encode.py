@@ -1,0 +1,373 @@
+"""Expressions over groups of decisions as linear forms over 0/1 columns.
+
+An expression over one group is a table. Others are *classes*: their distinct values, each
+with the linear form that is 1 exactly when the expression has that value; two of them meet
+in a joint table that is linked to both by its marginals. Sums stay linear; a product of
+classes with a sum takes one copy of the sum for each distinct value.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import assert_never
+
+from formwright.ir.evaluate import EvaluationError, evaluate
+from formwright.ir.expr import (
+    ONE,
+    Arith,
+    Compare,
+    Cond,
+    Expr,
+    Logic,
+    MinMax,
+    Neg,
+    Not,
+    Num,
+    Round,
+    Scalar,
+    Sum,
+    Truth,
+    Var,
+    num,
+)
+from formwright.ir.rewrite import substitute
+from formwright.ir.vectorise import Evaluator
+from formwright.milp.groups import Group, evaluator_of, spanned, values_by_cell
+from formwright.milp.model import EncodingError, Exactly, Linear, Model, combined, largest_size
+from formwright.milp.problem import Problem
+
+Form = dict[int, Exactly]
+_ONE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Distinct values of an expression; ``None`` stands for no value."""
+
+    values: tuple[Scalar | None, ...]
+    forms: tuple[Form, ...]
+
+
+@dataclass(slots=True)
+class Encoder:
+    """One model under construction; equal nodes are encoded once."""
+
+    problem: Problem
+    groups: list[Group]
+    model: Model = field(default_factory=Model)
+    cells: list[list[int]] = field(default_factory=list)
+    evaluators: list[Evaluator] = field(default_factory=list)
+    _classes: dict[int, tuple[Expr, Classes]] = field(default_factory=dict)
+    _linear: dict[tuple[int, bool], tuple[Expr, Linear]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for group in self.groups:
+            columns = self.model.indicators(group.count, integer=True)
+            self.cells.append(columns)
+            self.evaluators.append(evaluator_of(self.problem, group))
+            self.model.add(dict.fromkeys(columns, _ONE), _ONE, _ONE)
+
+    def spans(self, expr: Expr) -> tuple[int, ...]:
+        return spanned(self.groups, expr)
+
+    # Classes -------------------------------------------------------------------------
+
+    def classes(self, expr: Expr) -> Classes:
+        """The distinct values of ``expr`` with their indicator forms."""
+        found = self._classes.get(id(expr))
+        if found is None:
+            found = (expr, self._new_classes(expr))
+            self._classes[id(expr)] = found
+        return found[1]
+
+    def _new_classes(self, expr: Expr) -> Classes:
+        spans = self.spans(expr)
+        if len(spans) <= 1:
+            return self._table(expr, spans)
+        match expr:
+            case Arith(_, a, b) | Compare(_, a, b) | Logic(_, a, b):
+                return self._joint(expr, (a, b))
+            case Neg(a) | Round(_, a) | Not(a):
+                return self._joint(expr, (a,))
+            case MinMax(op, args):
+                result = self.classes(args[0])
+                for arg in args[1:]:
+                    pair = MinMax(op, (Var("$0"), Var("$1")))
+                    result = self._meet(pair, result, self.classes(arg))
+                return result
+            case Cond(cond, then, other):
+                chosen = self._meet_both(self.classes(then), self.classes(other))
+                return self._choose(self.classes(cond), chosen)
+            case Sum():
+                return self.classes(self._unrolled(expr))
+            case Num() | Truth() | Var():
+                raise AssertionError("a leaf reads at most one group")
+            case _:
+                assert_never(expr)
+
+    def _table(self, expr: Expr, spans: tuple[int, ...]) -> Classes:
+        if not spans:
+            try:
+                return Classes((evaluate(expr, self.problem.constants),), ({},))
+            except EvaluationError:
+                return Classes((None,), ({},))
+        group, columns = self.groups[spans[0]], self.cells[spans[0]]
+        values = values_by_cell(expr, group, self.evaluators[spans[0]])
+        return _by_value(list(values), [{c: _ONE} for c in columns])
+
+    def _joint(self, expr: Expr, args: tuple[Expr, ...]) -> Classes:
+        names = [Var(f"${i}") for i in range(len(args))]
+        shape = _with_children(expr, names)
+        parts = [self.classes(a) for a in args]
+        if len(parts) == 1:
+            return _by_value([_value(shape, (v,)) for v in parts[0].values], list(parts[0].forms))
+        return self._meet(shape, parts[0], parts[1])
+
+    def _meet(self, shape: Expr, left: Classes, right: Classes) -> Classes:
+        """Classes of ``shape`` over ``$0`` and ``$1``, through a table of their pairs."""
+        pairs, forms = self._pairs(left, right)
+        values = [_value(shape, (left.values[i], right.values[j])) for i, j in pairs]
+        return _by_value(values, forms)
+
+    def _pairs(self, left: Classes, right: Classes) -> tuple[list[tuple[int, int]], list[Form]]:
+        pairs = [(i, j) for i in range(len(left.values)) for j in range(len(right.values))]
+        if len(left.values) == 1:
+            return pairs, [right.forms[j] for _, j in pairs]
+        if len(right.values) == 1:
+            return pairs, [left.forms[i] for i, _ in pairs]
+        columns = self.model.indicators(len(pairs), integer=False)
+        for side, classes in enumerate((left, right)):
+            for k, form in enumerate(classes.forms):
+                margin = {c: _ONE for c, p in zip(columns, pairs, strict=True) if p[side] == k}
+                self.model.add(combined([(_ONE, margin), (-_ONE, form)]), 0, 0)
+        return pairs, [{c: _ONE} for c in columns]
+
+    def _meet_both(self, left: Classes, right: Classes) -> tuple[Classes, list[Scalar | None]]:
+        """Classes of pairs, numbered, with the value of each side."""
+        pairs, forms = self._pairs(left, right)
+        numbered = Classes(tuple(range(len(pairs))), tuple(forms))
+        sides = [left.values[i] for i, _ in pairs] + [right.values[j] for _, j in pairs]
+        return numbered, sides
+
+    def _choose(self, cond: Classes, branches: tuple[Classes, list[Scalar | None]]) -> Classes:
+        numbered, sides = branches
+        pairs, forms = self._pairs(cond, numbered)
+        half = len(numbered.values)
+        values: list[Scalar | None] = []
+        for i, j in pairs:
+            verdict = cond.values[i]
+            values.append(None if verdict is None else sides[j if verdict else half + j])
+        return _by_value(values, forms)
+
+    def _unrolled(self, expr: Sum) -> Expr:
+        """A sum over a fixed range as additions."""
+        if self.spans(expr.lo) or self.spans(expr.hi):
+            raise EncodingError("a sum has a range that decisions of several groups change")
+        lo, hi = (evaluate(e, self.problem.constants) for e in (expr.lo, expr.hi))
+        total: Expr = num(0)
+        if not isinstance(lo, int) or not isinstance(hi, int) or hi - lo > 1000:
+            raise EncodingError("a sum is too long to be written out")
+        for i in range(lo, hi):
+            total = Arith("+", total, substitute(expr.body, {expr.var: num(i)}))
+        return total
+
+    # Linear forms --------------------------------------------------------------------
+
+    def linear(self, expr: Expr, upper: bool) -> Linear:
+        """``expr`` as a linear form; with ``upper`` one that is at least its value.
+
+        The least value of an ``upper`` form is the exact one, so it may stand where
+        minimisation pushes it down.
+        """
+        found = self._linear.get((id(expr), upper))
+        if found is None:
+            found = (expr, self._new_linear(expr, upper))
+            self._linear[(id(expr), upper)] = found
+        return found[1]
+
+    def _new_linear(self, expr: Expr, upper: bool) -> Linear:
+        if len(self.spans(expr)) > 1:
+            match expr:
+                case Arith("+", a, b):
+                    return self._sum([(_ONE, self.linear(a, upper)), (_ONE, self.linear(b, upper))])
+                case Arith("-", a, b):
+                    left, right = self.linear(a, upper), self.linear(b, False)
+                    return self._sum([(_ONE, left), (-_ONE, right)])
+                case Neg(a):
+                    return self._sum([(-_ONE, self.linear(a, False))])
+                case Arith("/", a, _) if a is ONE:
+                    # A reciprocal that _factors made: its values are classes.
+                    pass
+                case Arith("*", _, _) | Arith("/", _, _):
+                    return self._product(expr, upper)
+                case MinMax("max", args) if upper:
+                    return self._largest(args)
+                case Sum():
+                    return self.linear(self._unrolled(expr), upper)
+                case _:
+                    pass
+        return self.of_classes(self.classes(expr))
+
+    def of_classes(self, classes: Classes) -> Linear:
+        """The value itself as a form."""
+        values: list[Exactly] = []
+        for value in classes.values:
+            if value is None:
+                raise EncodingError("an expression has no value at some combination")
+            values.append(_plain(value))
+        if len(values) == 1:
+            return Linear(values[0], {}, values[0], values[0])
+        terms = combined(zip(values, classes.forms, strict=True))
+        return Linear(0, terms, min(values), max(values))
+
+    def _sum(self, parts: list[tuple[Exactly, Linear]]) -> Linear:
+        constant = sum((w * p.constant for w, p in parts), 0)
+        form = self.model.linear(constant, combined((w, p.terms) for w, p in parts))
+        lows = sum((w * (p.low if w > 0 else p.high) for w, p in parts), 0)
+        highs = sum((w * (p.high if w > 0 else p.low) for w, p in parts), 0)
+        return Linear(form.constant, form.terms, max(form.low, lows), min(form.high, highs))
+
+    def _largest(self, args: tuple[Expr, ...]) -> Linear:
+        parts = [self.linear(a, True) for a in args]
+        low, high = max(p.low for p in parts), max(p.high for p in parts)
+        size = largest_size((low, high))
+        (column,) = self.model.ranged(1, Fraction(low) / size, Fraction(high) / size)
+        for part in parts:
+            row = combined([(size, {column: _ONE}), (-_ONE, part.terms)])
+            self.model.add(row, part.constant, None)
+        return Linear(0, {column: size}, low, high)
+
+    def _product(self, expr: Expr, upper: bool) -> Linear:
+        """Factors of one group first become one table; a sum comes last, by copies."""
+        alone: dict[tuple[int, ...], Expr] = {}
+        wide: list[Expr] = []
+        for factor in _factors(expr):
+            spans = self.spans(factor)
+            if len(spans) > 1:
+                wide.append(factor)
+            else:
+                alone[spans] = Arith("*", alone[spans], factor) if spans in alone else factor
+        scale = self._constant(alone.pop((), ONE))
+        upper = upper and scale >= 0
+        tables = sorted(alone.values(), key=lambda e: len(self.classes(e).values))
+        wide.sort(key=lambda e: isinstance(e, Arith) and e.op in "+-")
+        last = wide.pop() if wide else tables.pop()
+        if wide or len(tables) != 1:
+            return self._sum([(scale, self._chain([*wide, *tables], last, upper))])
+        return self._sum([(scale, self._distributed(tables[0], last, upper))])
+
+    def _chain(self, factors: list[Expr], last: Expr, upper: bool) -> Linear:
+        if not factors:
+            return self.linear(last, upper)
+        shape = Arith("*", Var("$0"), Var("$1"))
+        left = self.classes(factors[0])
+        for factor in factors[1:]:
+            left = self._meet(shape, left, self.classes(factor))
+        return self._copied(left, last, upper)
+
+    def _distributed(self, table: Expr, other: Expr, upper: bool) -> Linear:
+        """``table * other``, where terms of ``other`` over the table's group join the table."""
+        own = self.spans(table)
+        inside: list[tuple[Exactly, Expr]] = []
+        outside: list[tuple[Exactly, Expr]] = []
+        for sign, term in _terms(other):
+            (inside if set(self.spans(term)) <= set(own) else outside).append((sign, term))
+        parts = [(s, self.linear(Arith("*", table, t), False)) for s, t in inside]
+        if outside:
+            rest: Expr = num(0)
+            for sign, term in outside:
+                rest = Arith("+" if sign > 0 else "-", rest, term)
+            parts.append((_ONE, self._copied(self.classes(table), rest, upper)))
+        return self._sum(parts)
+
+    def _copied(self, classes: Classes, other: Expr, upper: bool) -> Linear:
+        """``classes * other`` by a copy of ``other`` for each distinct value."""
+        factors = self.of_classes(classes)
+        form = self.linear(other, upper and factors.low >= 0)
+        if not form.terms:
+            return self._sum([(form.constant, factors)])
+        if len(self.spans(other)) == 1:
+            second = self.classes(other)
+            if len(second.values) < len(classes.values):
+                classes, form = second, factors
+        size = largest_size((form.low, form.high))
+        low, high = Fraction(form.low) / size, Fraction(form.high) / size
+        copies = self.model.ranged(len(classes.values), low, high)
+        total = combined([(size, dict.fromkeys(copies, _ONE)), (-_ONE, form.terms)])
+        self.model.add(total, form.constant, form.constant)
+        for column, chosen in zip(copies, classes.forms, strict=True):
+            self.model.add(combined([(_ONE, {column: _ONE}), (-high, chosen)]), None, 0)
+            self.model.add(combined([(_ONE, {column: _ONE}), (-low, chosen)]), 0, None)
+        values = [_plain(v) for v in classes.values if v is not None]
+        ends = [v * e for v in values for e in (form.low, form.high)]
+        terms = {c: v * size for c, v in zip(copies, values, strict=True) if v != 0}
+        return Linear(0, terms, min(ends), max(ends))
+
+    def _constant(self, expr: Expr) -> Exactly:
+        try:
+            return _plain(evaluate(expr, self.problem.constants))
+        except EvaluationError as error:
+            raise EncodingError(f"a constant factor has no value: {error}") from None
+
+
+def _plain(value: Scalar) -> Exactly:
+    return value if isinstance(value, Fraction) else int(value)
+
+
+def _by_value(values: list[Scalar | None], forms: list[Form]) -> Classes:
+    """Equal values joined; ``True`` and ``1`` are kept apart."""
+    joined: dict[tuple[bool, Scalar | None], list[Form]] = {}
+    for value, form in zip(values, forms, strict=True):
+        joined.setdefault((isinstance(value, bool), value), []).append(form)
+    return Classes(
+        tuple(value for _, value in joined),
+        tuple(combined((_ONE, f) for f in parts) for parts in joined.values()),
+    )
+
+
+def _value(shape: Expr, args: tuple[Scalar | None, ...]) -> Scalar | None:
+    """``shape`` over ``$0``, ``$1``; ``None`` where it reads an argument without a value."""
+    known = {f"${i}": a for i, a in enumerate(args) if a is not None}
+    try:
+        return evaluate(shape, known)
+    except EvaluationError:
+        return None
+
+
+def _with_children(expr: Expr, names: list[Var]) -> Expr:
+    match expr:
+        case Arith(op, _, _):
+            return Arith(op, names[0], names[1], expr.span)
+        case Compare(cop, _, _):
+            return Compare(cop, names[0], names[1], expr.span)
+        case Logic(lop, _, _):
+            return Logic(lop, names[0], names[1], expr.span)
+        case Neg(_):
+            return Neg(names[0], expr.span)
+        case Round(rop, _):
+            return Round(rop, names[0], expr.span)
+        case Not(_):
+            return Not(names[0], expr.span)
+        case _:
+            raise AssertionError("not an operation of one or two arguments")
+
+
+def _factors(expr: Expr) -> list[Expr]:
+    match expr:
+        case Arith("*", a, b):
+            return [*_factors(a), *_factors(b)]
+        case Arith("/", a, b):
+            return [*_factors(a), Arith("/", ONE, b, expr.span)]
+        case _:
+            return [expr]
+
+
+def _terms(expr: Expr, sign: Exactly = _ONE) -> list[tuple[Exactly, Expr]]:
+    match expr:
+        case Arith("+", a, b):
+            return [*_terms(a, sign), *_terms(b, sign)]
+        case Arith("-", a, b):
+            return [*_terms(a, sign), *_terms(b, -sign)]
+        case Neg(a):
+            return _terms(a, -sign)
+        case _:
+            return [(sign, expr)]
