@@ -180,7 +180,8 @@ def _scope(row: Row, draft: Draft, faults: Faults) -> None:
     _bare(row, faults)
     seen: set[str] = set()
     for cursor in _parts(row, faults):
-        with faults.recovering(_words(cursor)):
+        words = _words(cursor)
+        with faults.recovering([*words, *(f"chip.{w}" for w in words)]):
             word = cursor.next()
             if word.text not in SCOPE_ROWS or word.kind != "name":
                 hint = nearest(word.text, SCOPE_ROWS) or f"lines of scope: {', '.join(SCOPE_ROWS)}"
