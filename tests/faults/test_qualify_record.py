@@ -217,6 +217,29 @@ def test_requalifying_what_is_no_artifact_is_an_error(tmp_path, folder):
         requalify(folder)
 
 
+def test_a_timing_of_another_library_is_refused(library, tmp_path, monkeypatch, result):
+    monkeypatch.setattr(
+        "formwright.qualify.qualification.validate", lambda *_, **__: result.validation
+    )
+    for timing, words in (
+        (result.timing | {"library": "0" * 64}, "not the one that would be kept"),
+        (result.timing | {"programs": {"kernel": {"failure": "hung"}}}, "timing: hung"),
+    ):
+        refused = qualify(
+            candidate(library),
+            gemm_contract(),
+            "small",
+            EXTENTS,
+            tmp_path / "artifact",
+            chip={},
+            threads=1,
+            timing=timing,
+        )
+        assert len(refused.reasons) == 1
+        assert words in refused.reasons[0]
+        assert not (tmp_path / "artifact").exists()
+
+
 def test_a_second_qualification_replaces_the_first_whole(library, tmp_path, monkeypatch, result):
     monkeypatch.setattr(
         "formwright.qualify.qualification.validate", lambda *_, **__: result.validation

@@ -85,13 +85,16 @@ def qualify(
     baselines: Sequence[BaselineName] = ("numpy",),
     plan: Plan | None = None,
     sandbox: Sandbox | None = None,
+    timing: Mapping[str, Any] | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Qualification:
     """Validate and time the very bytes of ``candidate.library``, and write them to ``folder``.
 
-    ``chip`` is the chip file as plain data. Nothing is written when the template is not
-    proved, a check does not hold, or the timing fails. ``seed`` is for tests.
+    ``chip`` is the chip file as plain data. ``timing`` is what :func:`time_programs` said of
+    this library in a confirmation just done; without it the library is timed here. Nothing
+    is written when the template is not proved, a check does not hold, the timing failed or
+    was another library's. ``seed`` is for tests.
     """
     seed = secret_seed() if seed is None else seed
     plan = plan or Plan(sandbox=sandbox or Sandbox())
@@ -112,11 +115,11 @@ def qualify(
             progress=_stage(progress, "validate"),
         )
         reasons = _objections(candidate, validation)
-        timing: dict[str, Any] = {}
-        if not reasons:
+        timed = dict(timing or {})
+        if not reasons and not timed:
             programs: dict[str, Program] = {OURS: Native(library, threads, contract.ahead)}
             programs |= {n: Baseline(n, threads, contract.ahead) for n in baselines}
-            timing = time_programs(
+            timed = time_programs(
                 programs,
                 contract,
                 extents,
@@ -124,15 +127,15 @@ def qualify(
                 plan=plan,
                 progress=_stage(progress, "measure"),
             )
-            reasons = _timed(timing)
+        reasons = reasons or _untimed(timed, sha256(data).hexdigest())
     facts = gather(candidate.command[0] if candidate.command else "")
     record = _record(
-        candidate, contract, workload, extents, chip, threads, validation, timing, facts
+        candidate, contract, workload, extents, chip, threads, validation, timed, facts
     )
     if not reasons:
         write_artifact(folder, _files(candidate, contract, data), record)
     kept = None if reasons else folder
-    return Qualification(not reasons, kept, reasons, validation, timing, record)
+    return Qualification(not reasons, kept, reasons, validation, timed, record)
 
 
 def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
@@ -149,7 +152,10 @@ def _objections(candidate: Candidate, validation: Validation) -> tuple[str, ...]
     return tuple(reasons)
 
 
-def _timed(timing: Mapping[str, Any]) -> tuple[str, ...]:
+def _untimed(timing: Mapping[str, Any], library: str) -> tuple[str, ...]:
+    """Why this timing is none of this library's."""
+    if timing.get("library") != library:
+        return ("timing: the library that was timed is not the one that would be kept",)
     failure = timing["programs"][OURS].get("failure")
     return () if failure is None else (f"timing: {failure}",)
 

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from formwright.base.digest import digest_file
 from formwright.contract.contract import Contract
 from formwright.contract.inputs import inputs
 from formwright.contract.reference import expected
-from formwright.measure.programs import Program
+from formwright.measure.programs import Native, Program
 from formwright.measure.statistics import Distribution, ratio
 from formwright.measure.tensors import Case, Tensor
 from formwright.measure.timing import Plan, measure_interleaved
@@ -44,18 +45,26 @@ def time_programs(
     """Medians, intervals and all samples by program name; a failure has its message instead.
 
     ``ratios`` gives the paired ratio of each other program's time to the first one's: above
-    1, the first is faster.
+    1, the first is faster. ``library`` is the SHA-256 of the first one's library.
     """
+    first = next(iter(programs))
+    ours = programs[first]
+    library = digest_file(ours.library) if isinstance(ours, Native) else None
     workload = product_workload(contract, extents, seed)
     results = measure_interleaved(programs, workload, seed=seed, plan=plan, progress=progress)
     timed = {n: r for n, r in results.items() if isinstance(r, Distribution)}
-    shown: dict[str, Any] = {"seed": seed, "rounds": plan.rounds, "programs": {}, "ratios": {}}
+    shown: dict[str, Any] = {
+        "seed": seed,
+        "rounds": plan.rounds,
+        "library": library,
+        "programs": {},
+        "ratios": {},
+    }
     for name, result in results.items():
         if isinstance(result, Distribution):
             shown["programs"][name] = asdict(result)
         else:
             shown["programs"][name] = {"failure": result.message}
-    first = next(iter(programs))
     if first in timed:
         shown["ratios"] = {
             name: asdict(ratio(result, timed[first]))
