@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from formwright.base.diagnostics import Diagnostic, InputError, nearest
-from formwright.base.source import Source
+from formwright.base.source import Source, Span
 from formwright.base.toml import Document, Place, read_toml_file
 from formwright.contract.contract import (
     DTYPES,
@@ -268,7 +268,14 @@ class _Reader:
         return value
 
     def _fault(self, message: str, place: Place, hint: str | None) -> None:
-        self.faults.append(Diagnostic(message, self.document.value(*place), hint))
+        span = self.document.value(*place) or self._end()
+        self.faults.append(Diagnostic(message, span, hint))
+
+    def _end(self) -> Span:
+        """Where a key that is missing would be written."""
+        lines = self.document.source.text.splitlines() or [""]
+        column = len(lines[-1]) + 1
+        return Span(self.document.source.name, len(lines), column, column + 1)
 
     def _text(self, place: Place, default: str | None) -> str | None:
         value = self._get(place)
