@@ -1,4 +1,4 @@
-"""A draft with every name checked: the template (rules L4 to L19)."""
+"""A draft with every name checked: the template (rules L4, L9 to L15)."""
 
 from fractions import Fraction
 from itertools import pairwise
