@@ -1,0 +1,47 @@
+"""The command ``formwright``: faces over :mod:`formwright.flow`, no logic of their own."""
+
+import sys
+
+import typer
+
+from formwright.base.diagnostics import InputError
+from formwright.cli import chip_commands, run_commands, template_commands
+from formwright.cli.output import BAD_INPUT, INTERRUPTED, report_error
+
+# The base of all usage errors; typer carries it under a private name.
+_UsageFault: type[Exception] = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(
+    name="formwright",
+    help="From a workload to a qualified kernel: proved, solved, built, measured, recorded.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+template_commands.register(app)
+run_commands.register(app)
+chip_commands.register(app)
+
+
+def main() -> None:
+    """Runs a command and turns its outcome into an exit status."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """As :func:`main`, with the status as a value: 0 held, 1 not met, 2 bad input."""
+    try:
+        status = app(args=arguments, prog_name="formwright", standalone_mode=False)
+    except InputError as error:
+        report_error(error, "--json" in arguments)
+        return BAD_INPUT
+    except _UsageFault as error:
+        error.show()  # type: ignore[attr-defined]
+        return BAD_INPUT
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted; the same command goes on from here", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return 0
+    return status if isinstance(status, int) else 0

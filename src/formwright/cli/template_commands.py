@@ -1,0 +1,143 @@
+"""Commands on one template: prove, solve, check, weakest, show, fmt."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from formwright.cli.output import HELD, NOT_MET, console, emit_json, progress_console
+
+File = Annotated[str, typer.Argument(help="A .fw file, or the name of a template that ships.")]
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+ChipName = Annotated[str, typer.Option("--chip", help="A chip that ships, local, or a TOML file.")]
+Settings = Annotated[str, typer.Option("--set", help="Extents: M=1000,N=1000,K=1000.")]
+
+
+def prove(
+    file: File,
+    json_: Json = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Prove again what is kept.")] = False,
+) -> int:
+    """Prove a template once, for every design that it allows."""
+    from formwright.flow.proving import prove_template
+    from formwright.report.proofs import print_proof
+
+    with progress_console().status("proving") as status:
+        proof = prove_template(file, fresh=fresh, progress=lambda text: status.update(text))
+    if json_:
+        emit_json(proof.as_json())
+    else:
+        print_proof(console(), proof)
+    return HELD if proof.verdict == "proved" else NOT_MET
+
+
+def solve(
+    file: File,
+    chip: ChipName,
+    set_: Settings,
+    solver: Annotated[Literal["auto", "milp", "enumerate"], typer.Option("--solver")] = "auto",
+    ties: Annotated[bool, typer.Option("--ties", help="List the designs that tie.")] = False,
+    time_limit: Annotated[float, typer.Option(help="Seconds.", min=0.01, max=86400)] = 60.0,
+    json_: Json = False,
+) -> int:
+    """The best design of a template for one workload and chip, with its bound."""
+    from formwright.flow.solving import solve_template
+    from formwright.report.solutions import print_solution, solution_as_json
+
+    solution = solve_template(file, chip, set_, solver, ties, time_limit)
+    if json_:
+        emit_json(solution_as_json(solution))
+    else:
+        print_solution(console(), solution)
+    return HELD if solution.status == "optimal" else NOT_MET
+
+
+def check(
+    file: File,
+    chip: ChipName,
+    set_: Settings,
+    assign: Annotated[str, typer.Option("--assign", help="Decisions: Tm=128,Tn=128,…")],
+    json_: Json = False,
+) -> int:
+    """Check one assignment: in the scope, in the menus, every constraint and requirement."""
+    from formwright.flow.solving import check_assignment
+    from formwright.report.solutions import check_as_json, print_check
+
+    result = check_assignment(file, chip, set_, assign)
+    if json_:
+        emit_json(check_as_json(result))
+    else:
+        print_check(console(), result)
+    return HELD if result.ok else NOT_MET
+
+
+def weakest(
+    file: File,
+    chip: ChipName = "illustrative",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A workload to give the loss for; may be repeated."),
+    ] = None,
+    json_: Json = False,
+) -> int:
+    """Compare the requirement with what is really safe: exact, too strong, too weak."""
+    from formwright.flow.weakening import weakest_of
+    from formwright.report.weakest import print_weakest, weakest_as_json
+
+    with progress_console().status("comparing") as status:
+        result = weakest_of(file, chip, tuple(set_ or ()), lambda text: status.update(text))
+    if json_:
+        emit_json(weakest_as_json(result))
+    else:
+        print_weakest(console(), result)
+    return HELD if result.exact else NOT_MET
+
+
+def show(file: File, json_: Json = False) -> int:
+    """Show a template: who reads what, and how large it is."""
+    from formwright.flow.showing import summary
+    from formwright.report.templates import print_summary
+
+    shown = summary(file)
+    if json_:
+        emit_json(shown)
+    else:
+        print_summary(console(), shown)
+    return HELD
+
+
+def fmt(
+    file: Annotated[Path, typer.Argument(help="A .fw file.")],
+    write: Annotated[bool, typer.Option("--write", "-w", help="Rewrite the file.")] = False,
+    check_: Annotated[bool, typer.Option("--check", help="Only say whether it would change.")] = False,
+    json_: Json = False,
+) -> int:
+    """Format a template; the text goes to standard output unless --write is given."""
+    from formwright.flow.showing import formatted
+
+    text, changed = formatted(file, write=write and not check_)
+    if json_:
+        emit_json({"schema": 1, "changed": changed, "text": text})
+    elif check_:
+        print(f"{file}: {'would change' if changed else 'is formatted'}")
+    elif not write:
+        print(text, end="")
+    return NOT_MET if check_ and changed else HELD
+
+
+_EXAMPLES: dict[Callable[..., int], str] = {
+    prove: "formwright prove shared_memory_tiling",
+    solve: "formwright solve shared_memory_tiling --chip illustrative --set M=1000,N=1000,K=1000",
+    check: "formwright check shared_memory_tiling --chip illustrative --set M=1000,N=1000,K=1000 "
+    "--assign Tm=128,Tn=128,Tk=32,S=3,P=1,beta=0",
+    weakest: "formwright weakest shared_memory_tiling --chip illustrative "
+    "--set M=1000,N=1000,K=1000",
+    show: "formwright show packed_gemm",
+    fmt: "formwright fmt my.fw --write",
+}
+
+
+def register(app: typer.Typer) -> None:
+    for command, example in _EXAMPLES.items():
+        app.command(epilog=f"Example: {example}")(command)

@@ -1,0 +1,109 @@
+"""The append-only journal of a run: what was decided, once, in order.
+
+A run is a sequence of named steps. :meth:`Journal.step` computes a step the first time and gives
+back what was written every later time, so that the same command goes on after a
+``kill -9`` with nothing lost and nothing done twice. Each entry is one line of JSON, flushed to
+the disk before the run goes on; a torn last line is cut off when the journal is opened.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from formwright.base.diagnostics import fail
+
+SCHEMA = 1
+
+
+class Journal:
+    """One run's entries. One process at a time may hold it; a second is turned away."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._stream = open(path, "a+b")  # noqa: SIM115 - lives as long as the journal
+        try:
+            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._stream.close()
+            raise fail(
+                f"another run is writing {path}",
+                hint="wait for it, or give this one its own folder with --out",
+            ) from None
+        self.entries: list[dict[str, Any]] = _read_whole_lines(path)
+        self._by_key = {e["key"]: e for e in self.entries}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def known(self, key: str) -> Any | None:
+        """What the step ``key`` gave, if it is done."""
+        entry = self._by_key.get(key)
+        return None if entry is None else entry["data"]
+
+    def step(self, key: str, compute: Callable[[], Any]) -> Any:
+        """The result of the step ``key``: plain JSON data, computed at most once in a run.
+
+        The result is what a reader of the file would get, the first time too, so that a
+        resumed run and an undisturbed one see the same values.
+        """
+        known = self._by_key.get(key)
+        if known is not None:
+            return known["data"]
+        return self._append(key, compute())["data"]
+
+    def _append(self, key: str, data: Any) -> dict[str, Any]:
+        entry = {
+            "schema": SCHEMA,
+            "number": len(self.entries),
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "key": key,
+            "data": data,
+        }
+        line = json.dumps(entry, sort_keys=True) + "\n"
+        self._stream.write(line.encode())
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        written: dict[str, Any] = json.loads(line)
+        self.entries.append(written)
+        self._by_key[key] = written
+        return written
+
+
+def _read_whole_lines(path: Path) -> list[dict[str, Any]]:
+    raw = path.read_bytes()
+    whole = raw[: raw.rfind(b"\n") + 1]
+    if len(whole) < len(raw):
+        os.truncate(path, len(whole))
+    entries: list[dict[str, Any]] = []
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            raise fail(
+                f"{path}, line {number}: not a journal entry",
+                hint="the file was changed by hand; start again with another --out",
+            ) from None
+        if not isinstance(entry, dict) or entry.get("number") != len(entries):
+            raise fail(
+                f"{path}, line {number}: entry out of order",
+                hint="the file was changed by hand; start again with another --out",
+            )
+        entries.append(entry)
+    return entries

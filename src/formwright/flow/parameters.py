@@ -1,0 +1,117 @@
+"""Values for the names of a template's scope: from a chip, from ``--set``, checked together."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from formwright.base.diagnostics import Diagnostic, InputError, nearest
+from formwright.ir.evaluate import EvaluationError, truth
+from formwright.ir.expr import Scalar
+from formwright.ir.show import show_expr
+from formwright.ir.template import Parameter, Template
+
+MAX_VALUE = 2**40
+"""The largest extent or agent count that a command accepts."""
+
+
+def parse_settings(text: str, what: str = "--set") -> dict[str, int]:
+    """``"M=1000,N=64"`` as numbers; every fault is reported at once.
+
+    Raises:
+        InputError: a part is not ``NAME=INTEGER``, or a name is given twice.
+    """
+    values: dict[str, int] = {}
+    faults: list[Diagnostic] = []
+    for part in (p.strip() for p in text.split(",") if p.strip()):
+        name, equals, number = (s.strip() for s in part.partition("="))
+        digits = number.removeprefix("-")
+        if not equals or not name.isidentifier() or not digits.isascii() or not digits.isdigit():
+            faults.append(
+                Diagnostic(f'{what}: "{part}" is not NAME=INTEGER', hint=f"as in {what} M=1000,N=64")
+            )
+        elif len(digits) > 15 or abs(int(number)) > MAX_VALUE:
+            faults.append(Diagnostic(f"{what}: {name} is beyond {MAX_VALUE}"))
+        elif name in values:
+            faults.append(Diagnostic(f"{what}: {name} is given twice"))
+        else:
+            values[name] = int(number)
+    if faults:
+        raise InputError(faults)
+    return values
+
+
+def bind(
+    template: Template,
+    chip: Mapping[str, int | Fraction],
+    settings: Mapping[str, int],
+    chip_name: str,
+) -> dict[str, Scalar]:
+    """A value for every name of the scope: extents from ``settings``, fields from ``chip``.
+
+    ``chip`` has keys ``chip.NAME`` in SI units. Agent counts default to 1, since neither
+    constraints nor cost depend on them unless the template says so.
+
+    Raises:
+        InputError: a name without a value, a setting that the scope does not have, a value
+            outside the scope.
+    """
+    scope = template.scope
+    faults: list[Diagnostic] = []
+    values: dict[str, Scalar] = {}
+    sizes = [p.name for p in (*scope.extents, *scope.agents)]
+    for name in settings:
+        if name not in sizes:
+            hint = nearest(name, sizes) or f"the scope has {', '.join(sizes)}"
+            faults.append(Diagnostic(f"{template.name} has no extent {name}", hint=hint))
+    for parameter in scope.extents:
+        if parameter.name in settings:
+            values[parameter.name] = settings[parameter.name]
+        else:
+            faults.append(
+                Diagnostic(
+                    f"no value for the extent {parameter.name} of {template.name}",
+                    hint=f"add --set {parameter.name}=…",
+                )
+            )
+    for parameter in scope.agents:
+        values[parameter.name] = settings.get(parameter.name, 1)
+    for parameter in scope.chip:
+        if parameter.name in chip:
+            values[parameter.name] = chip[parameter.name]
+        else:
+            field = parameter.name.removeprefix("chip.")
+            faults.append(
+                Diagnostic(
+                    f"chip {chip_name} has no field {field}, which {template.name} needs",
+                    hint=nearest(parameter.name, chip) or f"add {field} to the chip file",
+                )
+            )
+    if not faults:
+        faults = _outside(template, values)
+    if faults:
+        raise InputError(faults)
+    return values
+
+
+def _outside(template: Template, values: Mapping[str, Scalar]) -> list[Diagnostic]:
+    scope = template.scope
+    faults = [
+        Diagnostic(
+            f"{p.name} = {values[p.name]} is outside the scope of {template.name}",
+            hint=f"the scope says {show_expr(p.condition)}",
+        )
+        for p in (*scope.extents, *scope.agents, *scope.chip)
+        if p.condition is not None and not _holds(p, values)
+    ]
+    for relation in scope.relations:
+        if not truth(relation, values):
+            faults.append(
+                Diagnostic(f"the scope of {template.name} needs {show_expr(relation)}")
+            )
+    return faults
+
+
+def _holds(parameter: Parameter, values: Mapping[str, Scalar]) -> bool:
+    try:
+        return parameter.condition is None or truth(parameter.condition, values)
+    except EvaluationError as error:
+        raise InputError([Diagnostic(error.message, error.span)]) from error

@@ -1,0 +1,72 @@
+"""The winner of a search becomes an artifact; a journal step like the others."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from formwright.contract.problem import Workload
+from formwright.flow.candidates import Candidate
+from formwright.flow.setting import Setting
+from formwright.qualify.qualification import Candidate as Finalist
+from formwright.qualify.qualification import qualify
+
+_BLOCKS = {"M": ("Mr", "Mc"), "N": ("Nr", "Nc"), "K": ("Kc",)}
+"""Decisions whose values are sizes at which a kernel's blocks end."""
+
+
+def qualify_winner(
+    setting: Setting, workload: Workload, winner: Candidate, timing: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Validate the very binary with secret seeds and write the artifact's folder.
+
+    The folder is written before the journal's entry: a run killed between the two
+    qualifies again and replaces it whole.
+    """
+    result: dict[str, Any] = setting.journal.step(
+        f"qualify/{workload.name}", lambda: _qualify(setting, workload, winner, timing)
+    )
+    return result
+
+
+def _qualify(
+    setting: Setting, workload: Workload, winner: Candidate, timing: Mapping[str, Any]
+) -> dict[str, Any]:
+    setting.listener.stage(f"{workload.name}: qualifying")
+    proved = setting.templates[winner.template]
+    built = setting.journal.known(f"build/{winner.key}")
+    assert built is not None
+    finalist = Finalist(
+        library=winner.library,
+        source=(setting.out / built["source"]).read_text(encoding="utf-8"),
+        template=proved.source.text,
+        template_name=proved.template.name,
+        assignment=winner.assignment,
+        command=tuple(built["command"]),
+        proof=proved.proof["full"],
+        predicted_seconds=winner.predicted,
+        boundaries={
+            extent: tuple(winner.assignment[d] for d in names if d in winner.assignment)
+            for extent, names in _BLOCKS.items()
+        },
+    )
+    chip = {"name": setting.chip_name, **{n: str(v) for n, v in setting.chip.items()}}
+    done = qualify(
+        finalist,
+        setting.problem.contract,
+        workload.name,
+        workload.extents,
+        setting.out / "artifacts" / workload.name,
+        chip=chip,
+        threads=setting.threads,
+        timing=timing,
+        progress=lambda stage, at, of: setting.listener.stage(
+            f"{workload.name}: qualifying: {stage} {at} of {of}"
+        ),
+    )
+    return {
+        "artifact": str(Path("artifacts") / workload.name) if done.held else None,
+        "message": "; ".join(done.reasons),
+        "checks": {c.name: c.verdict for c in done.validation.checks},
+        "library": done.validation.library,
+        "sandbox": done.validation.sandbox,
+    }

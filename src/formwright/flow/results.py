@@ -1,0 +1,75 @@
+"""What a run gives back: plain data, each number with the journal entry that it comes from."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A median with a bootstrap interval (95 per cent)."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadResult:
+    """One workload's outcome. Times are seconds; ``speedup`` is baseline time over ours.
+
+    ``artifact`` is a folder relative to the output folder, or ``None`` with ``reasons`` where
+    nothing was qualified. ``entries`` names the journal entry behind each part.
+    """
+
+    name: str
+    extents: dict[str, int]
+    template: str | None
+    assignment: dict[str, int]
+    predicted_seconds: float | None
+    measured_seconds: Interval | None
+    baselines: dict[str, Interval]
+    missing_baselines: dict[str, str]
+    speedup: dict[str, Interval]
+    candidates: int
+    prediction_error: float | None
+    rank_correlation: float | None
+    artifact: str | None
+    reasons: tuple[str, ...]
+    entries: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """``held``: every workload has a qualified artifact."""
+
+    problem: str
+    chip: str
+    threads: int
+    proofs: dict[str, str]
+    workloads: tuple[WorkloadResult, ...]
+    journal: str
+    seconds: float
+
+    @property
+    def held(self) -> bool:
+        return all(w.artifact is not None for w in self.workloads)
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys of ``formwright run --json``: ``workloads`` by name."""
+        return {
+            "schema": 1,
+            "problem": self.problem,
+            "chip": self.chip,
+            "threads": self.threads,
+            "proofs": self.proofs,
+            "workloads": {w.name: _plain(w) for w in self.workloads},
+            "journal": self.journal,
+            "seconds": self.seconds,
+            "held": self.held,
+        }
+
+
+def _plain(result: WorkloadResult) -> dict[str, Any]:
+    shown = asdict(result)
+    del shown["name"]
+    return shown

@@ -1,0 +1,210 @@
+"""The main job: a problem file in, qualified kernels out, through a journal that can be resumed."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from formwright import __version__
+from formwright.base.diagnostics import Diagnostic, InputError, fail
+from formwright.base.digest import digest
+from formwright.contract.contract import contract_digest
+from formwright.contract.matching import matches
+from formwright.contract.problem import Problem, Workload, load_problem, parse_overrides
+from formwright.flow.chips import open_chip
+from formwright.flow.journal import Journal
+from formwright.flow.loop import Search, confirm, search
+from formwright.flow.proving import prove
+from formwright.flow.qualifying import qualify_winner
+from formwright.flow.results import Interval, RunResult, WorkloadResult
+from formwright.flow.setting import Listener, Proved, Setting
+from formwright.ir.inline import inlined
+from formwright.lang import load
+
+
+def run_problem(path: Path, out: Path, settings: str, listener: Listener) -> RunResult:
+    """Everything from contract to record for each workload of the problem at ``path``.
+
+    ``settings`` (``"M=…,N=…,K=…"``) puts one other shape in place of the problem's. The same call
+    on the same ``out`` goes on where an earlier one stopped.
+
+    Raises:
+        InputError: a fault of the problem, a template that does not match the contract or is
+            not proved, or an ``out`` that belongs to another problem.
+    """
+    start = monotonic()
+    problem = load_problem(path, parse_overrides(settings) if settings else None)
+    with Journal(out / "journal.jsonl") as journal:
+        _identify(journal, problem, out)
+        listener.stage("reading the chip (a first detection takes about 15 s)")
+        chip = journal.step("chip", lambda: _chip(problem.chip))
+        values = {n: _number(v) for n, v in chip["values"].items()}
+        setting = Setting(
+            problem=problem,
+            chip_name=chip["name"],
+            chip=values,
+            threads=problem.threads or int(values.get("chip.cores", 1)),
+            out=out,
+            journal=journal,
+            listener=listener,
+            seed=int(digest(problem.name)[:8], 16),
+        )
+        _prove_templates(setting)
+        results = tuple(_workload(setting, w) for w in problem.workloads)
+        return RunResult(
+            problem=problem.name,
+            chip=setting.chip_name,
+            threads=setting.threads,
+            proofs={n: p.proof["verdict"] for n, p in setting.templates.items()},
+            workloads=results,
+            journal=str(out / "journal.jsonl"),
+            seconds=monotonic() - start,
+        )
+
+
+def _identify(journal: Journal, problem: Problem, out: Path) -> None:
+    """A journal goes on only for the problem, the templates and the version that it began with."""
+    texts = {name: digest(inlined(load(name)[1])) for name in problem.templates}
+    now = {
+        "version": __version__,
+        "problem": digest(problem),
+        "contract": contract_digest(problem.contract),
+        "templates": texts,
+    }
+    then = journal.step("problem", lambda: now)
+    changed = sorted(k for k in now if then.get(k) != now[k])
+    if changed:
+        raise fail(
+            f"{out} holds a run with another {', another '.join(changed)}",
+            hint="give this run its own folder with --out",
+        )
+
+
+def _chip(name: str) -> dict[str, Any]:
+    chip = open_chip(name)
+    return {"name": chip.name, "values": {n: str(v) for n, v in chip.parameters().items()}}
+
+
+def _number(text: str) -> int | Fraction:
+    value = Fraction(text)
+    return value.numerator if value.denominator == 1 else value
+
+
+def _prove_templates(setting: Setting) -> None:
+    faults: list[Diagnostic] = []
+    for name in setting.problem.templates:
+        source, template = load(name)
+        differences = matches(template, setting.problem.contract)
+        if differences:
+            raise InputError(differences, source)
+        setting.listener.stage(f"proving {template.name}")
+        proof = setting.journal.step(f"prove/{name}", partial(_proof, template))
+        if proof["verdict"] != "proved":
+            faults.append(
+                Diagnostic(
+                    f"template {name} is {proof['verdict']}: {', '.join(proof['open'])}",
+                    template.span,
+                    f"see formwright prove {name}",
+                )
+            )
+        setting.listener.done(
+            f"{name}: {proof['verdict']}, {proof['obligations']} obligations"
+            f" ({proof['seconds']:.2f} s)"
+        )
+        setting.templates[name] = Proved(source, template, proof)
+        cost = template.cost
+        coefficients = () if cost is None else cost.coefficients
+        setting.coefficients[name] = {c.name: c.default for c in coefficients}
+    if faults:
+        raise InputError(faults)
+
+
+def _proof(template: Any) -> dict[str, Any]:
+    proof = prove(template)
+    return {
+        "verdict": proof.verdict,
+        "digest": proof.digest,
+        "solver": proof.solver,
+        "seconds": proof.seconds,
+        "obligations": len(proof.obligations),
+        "open": [o.name for o in proof.obligations if o.verdict != "proved"],
+        "full": proof.as_json(),
+    }
+
+
+def _workload(setting: Setting, workload: Workload) -> WorkloadResult:
+    found = search(setting, workload)
+    if found.winner is None:
+        setting.listener.done(f"{workload.name}: no candidate held")
+        return _nothing(workload, found)
+    timing = confirm(setting, workload, found.winner)
+    qualified = qualify_winner(setting, workload, found.winner, timing)
+    return _result(setting, workload, found, timing, qualified)
+
+
+def _nothing(workload: Workload, found: Search) -> WorkloadResult:
+    return WorkloadResult(
+        name=workload.name,
+        extents=workload.extents,
+        template=None,
+        assignment={},
+        predicted_seconds=None,
+        measured_seconds=None,
+        baselines={},
+        missing_baselines={},
+        speedup={},
+        candidates=0,
+        prediction_error=None,
+        rank_correlation=None,
+        artifact=None,
+        reasons=found.reasons,
+        entries={},
+    )
+
+
+def _result(
+    setting: Setting,
+    workload: Workload,
+    found: Search,
+    timing: Mapping[str, Any],
+    qualified: Mapping[str, Any],
+) -> WorkloadResult:
+    winner = found.winner
+    assert winner is not None
+    programs = timing["programs"]
+    timed = {n: _interval(p["seconds"]) for n, p in programs.items() if "failure" not in p}
+    measured = timed.pop("kernel", None)
+    missing = {n: p["failure"] for n, p in programs.items() if "failure" in p}
+    held = qualified["artifact"]
+    learned = found.refit or {}
+    setting.listener.done(
+        f"{workload.name}: {'qualified' if held else 'not qualified: ' + qualified['message']}"
+    )
+    return WorkloadResult(
+        name=workload.name,
+        extents=workload.extents,
+        template=winner.template,
+        assignment=winner.assignment,
+        predicted_seconds=winner.predicted,
+        measured_seconds=measured,
+        baselines=timed,
+        missing_baselines=missing,
+        speedup={n: _interval(r) for n, r in timing["ratios"].items()},
+        candidates=len(found.candidates),
+        prediction_error=learned.get("error_after"),
+        rank_correlation=learned.get("rank"),
+        artifact=held,
+        reasons=(*found.reasons, *([qualified["message"]] if not held else [])),
+        entries={
+            "solve": f"solve/{workload.name}/0",
+            "build": f"build/{winner.key}",
+            "measured_seconds": f"confirm/{workload.name}",
+            "artifact": f"qualify/{workload.name}",
+        },
+    )
+
+
+def _interval(data: Mapping[str, float]) -> Interval:
+    return Interval(data["median"], data["low"], data["high"])

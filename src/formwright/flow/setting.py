@@ -1,0 +1,62 @@
+"""What all steps of a run share: the problem, the chip's values, the proved templates, the journal."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+from formwright.base.source import Source
+from formwright.contract.problem import Problem, Workload
+from formwright.flow.journal import Journal
+from formwright.flow.parameters import bind
+from formwright.flow.refit import Observation
+from formwright.ir.expr import Scalar
+from formwright.ir.template import Template
+
+
+class Listener(Protocol):
+    """Who is told how a run goes."""
+
+    def stage(self, text: str) -> None: ...
+
+    def done(self, text: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A template that may be used: its text, its inlined digest and a summary of its proof."""
+
+    source: Source
+    template: Template
+    proof: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Setting:
+    """Mutable only in what the run learns: coefficients and observations by template."""
+
+    problem: Problem
+    chip_name: str
+    chip: dict[str, int | Fraction]
+    threads: int
+    out: Path
+    journal: Journal
+    listener: Listener
+    seed: int
+    templates: dict[str, Proved] = field(default_factory=dict)
+    coefficients: dict[str, dict[str, Fraction]] = field(default_factory=dict)
+    observations: dict[str, list[Observation]] = field(default_factory=dict)
+
+    def parameters(self, template: Template, workload: Workload) -> dict[str, Scalar]:
+        """Values of the scope's names for one workload, with as many cores as threads."""
+        chip = {**self.chip, "chip.cores": self.threads}
+        return bind(template, chip, workload.extents, self.chip_name)
+
+
+def fractions_as_text(values: dict[str, Fraction]) -> dict[str, str]:
+    """Exact rationals for the journal."""
+    return {name: str(value) for name, value in values.items()}
+
+
+def fractions_from_text(values: dict[str, str]) -> dict[str, Fraction]:
+    return {name: Fraction(text) for name, text in values.items()}

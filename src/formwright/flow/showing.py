@@ -1,0 +1,48 @@
+"""A template at a glance, and its formatted text."""
+
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from formwright.base.digest import digest
+from formwright.base.files import write_text
+from formwright.ir.inline import inlined
+from formwright.ir.show import show_expr
+from formwright.lang import format_source, load, load_source
+
+
+def summary(reference: str) -> dict[str, Any]:
+    """Scope, decisions, conditions and size of a template, as plain data."""
+    source, template = load(reference)
+    scope = template.scope
+    named = (*scope.extents, *scope.agents, *scope.chip)
+    return {
+        "schema": 1,
+        "name": template.name,
+        "file": source.name,
+        "digest": digest(inlined(template)),
+        "levels": [template.coarse, template.fine],
+        "object": {"name": template.object_name, "text": template.object_text},
+        "scope": {
+            p.name: "" if p.condition is None else show_expr(p.condition) for p in named
+        },
+        "decisions": {d.name: list(d.menu) for d in template.decisions},
+        "points": prod(len(d.menu) for d in template.decisions),
+        "constraints": {
+            c.name: {"condition": show_expr(c.condition), "wall": c.wall}
+            for c in template.constraints
+        },
+        "requires": {r.name: show_expr(r.condition) for r in template.requires},
+        "cost": None if template.cost is None else template.cost.unit,
+        "text": source.text,
+    }
+
+
+def formatted(file: Path, *, write: bool) -> tuple[str, bool]:
+    """The formatted text and whether it differs from the file's; ``write`` rewrites the file."""
+    source = load_source(str(file))
+    text = format_source(source)
+    changed = text != source.text
+    if write and changed:
+        write_text(file, text)
+    return text, changed

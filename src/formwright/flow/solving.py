@@ -1,0 +1,40 @@
+"""Solve and check by names: a template, a chip, settings as text."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from formwright.flow.chips import open_chip
+from formwright.flow.parameters import bind, parse_settings
+from formwright.ir.expr import Scalar
+from formwright.ir.template import Template
+from formwright.lang import load
+from formwright.milp import CheckResult, Solution, check, solve
+
+Method = Literal["auto", "milp", "enumerate"]
+
+
+def open_problem(
+    reference: str, chip: str, settings: str
+) -> tuple[Template, dict[str, Scalar]]:
+    """The template, and a value for every name of its scope."""
+    _, template = load(reference)
+    machine = open_chip(chip)
+    return template, bind(template, machine.parameters(), parse_settings(settings), machine.name)
+
+
+def solve_template(
+    reference: str,
+    chip: str,
+    settings: str,
+    method: Method = "auto",
+    ties: bool = False,
+    time_limit: float = 60.0,
+) -> Solution:
+    template, parameters = open_problem(reference, chip, settings)
+    return solve(template, parameters, method=method, ties=ties, time_limit=time_limit)
+
+
+def check_assignment(reference: str, chip: str, settings: str, assignment: str) -> CheckResult:
+    template, parameters = open_problem(reference, chip, settings)
+    values: Mapping[str, int] = parse_settings(assignment, "--assign")
+    return check(template, parameters, values)

@@ -1,0 +1,55 @@
+"""``weakest`` with the verifier, the interpreter and the solver wired in."""
+
+from collections.abc import Callable
+
+from formwright.flow.chips import open_chip
+from formwright.flow.parameters import bind, parse_settings
+from formwright.flow.weakest import Weakest, weakest
+from formwright.ir.expr import Scalar
+from formwright.ir.inline import inlined
+from formwright.lang import load
+from formwright.milp import solve
+from formwright.proof.refutation import Refutation
+from formwright.proof.verdict import Counterexample, Verdict
+from formwright.replay import replay
+from formwright.smt import safe_conditions
+
+LARGE = 4096
+TEAM = 8
+"""Extents and team sizes that a replay starts from; it shrinks them."""
+
+
+def weakest_of(
+    reference: str,
+    chip: str,
+    settings: tuple[str, ...],
+    progress: Callable[[str], None] | None = None,
+) -> Weakest:
+    """The comparison for a template by name; each of ``settings`` is a workload for the loss."""
+    _, template = load(reference)
+    closed = inlined(template)
+    machine = open_chip(chip)
+    workloads: dict[str, dict[str, Scalar]] = {}
+    for text in settings:
+        values = parse_settings(text)
+        workloads[text] = bind(template, machine.parameters(), values, machine.name)
+    sizes = dict.fromkeys((p.name for p in closed.scope.extents), LARGE)
+    sizes |= dict.fromkeys((p.name for p in closed.scope.agents), TEAM)
+    least = {d.name: d.menu[0] for d in closed.decisions}
+    start = {**bind(template, machine.parameters(), sizes, machine.name), **least}
+
+    def safe(point: dict[str, int]) -> Verdict:
+        if progress is not None:
+            progress("proving " + ", ".join(f"{n} = {v}" for n, v in point.items()))
+        return safe_conditions(closed, point)
+
+    def why(point: dict[str, int]) -> Counterexample | None:
+        # The conditions a schedule can break; the replayer looks for a run that breaks one.
+        for condition in ("lifetime", "readiness", "race", "order"):
+            claim = Refutation(condition, "requirement", {**start, **point}, (), "")
+            found = replay(closed, claim)
+            if found is not None:
+                return found
+        return None
+
+    return weakest(template, workloads, safe, solve, why)

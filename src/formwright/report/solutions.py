@@ -1,0 +1,82 @@
+"""A solver's answer and a check, on a terminal and as JSON."""
+
+from typing import Any
+
+from rich.console import Console
+
+from formwright.milp import CheckResult, Solution
+
+
+def solution_as_json(s: Solution) -> dict[str, Any]:
+    """Stable keys of ``formwright solve --json``; ``objective`` is also given exactly."""
+    return {
+        "schema": 1,
+        "status": s.status,
+        "assignment": s.assignment,
+        "objective": None if s.objective is None else float(s.objective),
+        "objective_exact": None if s.objective is None else str(s.objective),
+        "evidence": "modelled",
+        "bound": s.bound,
+        "bound_kind": s.bound_kind,
+        "gap": s.gap,
+        "feasible": s.feasible,
+        "variables": s.variables,
+        "constraints": s.constraints,
+        "solver": s.solver,
+        "seconds": s.seconds,
+        "ties": list(s.ties),
+        "conflict": list(s.conflict),
+    }
+
+
+def print_solution(console: Console, s: Solution) -> None:
+    """The assignment with its objective, bound and gap; or why there is none."""
+    if s.status == "infeasible":
+        console.print("[bold]infeasible[/bold]: no design meets the constraints")
+        console.print(f"  these cannot hold together: {', '.join(s.conflict)}", markup=False)
+        return
+    if s.objective is not None:
+        picked = ", ".join(f"{n} = {v}" for n, v in s.assignment.items())
+        console.print(f"[bold]{s.status}[/bold]: {picked}")
+        console.print(f"  objective {_seconds(float(s.objective))} (modelled)", markup=False)
+    else:
+        console.print(f"[bold]{s.status}[/bold]: no design was found in the time")
+    if s.bound is not None:
+        gap = "" if s.gap is None else f", gap {s.gap * 100:.3g} %"
+        console.print(f"  {s.bound_kind} {_seconds(float(s.bound))}{gap}", markup=False)
+    size = [] if s.feasible is None else [f"{s.feasible:,} feasible designs"]
+    if s.variables is not None:
+        size.append(f"{s.variables} variables, {s.constraints} constraints")
+    size.append(f"{s.solver}, {s.seconds * 1e3:.1f} ms")
+    console.print("  " + "; ".join(size), markup=False)
+    for tie in s.ties:
+        console.print("  ties: " + ", ".join(f"{n} = {v}" for n, v in tie.items()), markup=False)
+
+
+def check_as_json(result: CheckResult) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "ok": result.ok,
+        "held": list(result.held),
+        "failed": list(result.failed),
+        "errors": result.errors,
+    }
+
+
+def print_check(console: Console, result: CheckResult) -> None:
+    verdict = "holds" if result.ok else "does not hold"
+    console.print(f"[bold]{verdict}[/bold]: {len(result.held)} of {_count(result)} conditions")
+    for name in result.failed:
+        reason = f": {result.errors[name]}" if name in result.errors else ""
+        console.print(f"  fails: {name}{reason}", markup=False)
+
+
+def _count(result: CheckResult) -> int:
+    return len(result.held) + len(result.failed)
+
+
+def _seconds(value: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.6g} {unit}"
+    return f"{value / 1e-9:.6g} ns"

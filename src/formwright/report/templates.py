@@ -1,0 +1,18 @@
+"""A template at a glance on a terminal."""
+
+from typing import Any
+
+from rich.console import Console
+
+
+def print_summary(console: Console, shown: dict[str, Any]) -> None:
+    """Name, sizes and conditions, then the text itself."""
+    points = f"{shown['points']:,} points in the menus"
+    walls = sum(c["wall"] is not None for c in shown["constraints"].values())
+    console.print(f"[bold]{shown['name']}[/bold]: {' -> '.join(shown['levels'])}")
+    console.print(
+        f"{len(shown['decisions'])} decisions, {points}; {len(shown['constraints'])} constraints"
+        f" ({walls} walls), {len(shown['requires'])} requirements"
+    )
+    console.print(f"digest {shown['digest'][:16]}\n")
+    console.out(shown["text"], end="")

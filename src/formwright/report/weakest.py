@@ -1,0 +1,80 @@
+"""The weakest precondition on a terminal and as JSON."""
+
+from typing import Any
+
+from rich.console import Console
+
+from formwright.flow.weakest import Loss, Weakest
+
+
+def weakest_as_json(result: Weakest) -> dict[str, Any]:
+    """Stable keys: ``exact``, ``checked``, ``missing``, ``excess``, ``loss`` by workload."""
+    return {
+        "schema": 1,
+        "exact": result.exact,
+        "judgement": result.judgement,
+        "decisions": list(result.decisions),
+        "checked": result.checked,
+        "safe": list(result.safe),
+        "missing": list(result.missing),
+        "excess": [_excess(e) for e in result.excess],
+        "unresolved": list(result.unresolved),
+        "loss": {name: _loss(loss) for name, loss in result.loss.items()},
+        "reads_scope": list(result.reads_scope),
+    }
+
+
+def _excess(excess: Any) -> dict[str, Any]:
+    c = excess.counterexample
+    shown = None
+    if c is not None:
+        shown = {"text": c.text, "replayed": c.replayed, "trace": list(c.trace)}
+    return {"point": excess.point, "counterexample": shown}
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    return {
+        "required": None if loss.required is None else float(loss.required),
+        "safe": None if loss.safe is None else float(loss.safe),
+        "relative": None if loss.relative is None else float(loss.relative),
+        "assignment": loss.assignment,
+        "assignment_safe": loss.assignment_safe,
+    }
+
+
+def print_weakest(console: Console, result: Weakest) -> None:
+    """The judgement, the points on which both sides differ, the loss for each workload."""
+    names = ", ".join(result.decisions)
+    console.print(
+        f"[bold]{result.judgement}[/bold]: the requirement and the safe set, compared on"
+        f" {result.checked} points of ({names}); safe for every extent and team: {len(result.safe)}"
+    )
+    for title, points in (
+        ("safe, but not allowed", result.missing),
+        ("unresolved", result.unresolved),
+    ):
+        for point in points:
+            console.print(f"  {title}: {_point(point)}", markup=False)
+    for excess in result.excess:
+        console.print(f"  allowed, but not safe: {_point(excess.point)}", markup=False)
+    shown = next((e.counterexample for e in result.excess if e.counterexample), None)
+    if shown is not None:
+        console.print(f"  replayed: {shown.text}", markup=False)
+        for line in shown.trace:
+            console.print(f"    {line}", markup=False)
+    for name, loss in result.loss.items():
+        console.print(f"  {name}: {_loss_text(loss)}", markup=False)
+    for name in result.reads_scope:
+        console.print(f"  not compared, since it reads the scope: {name}", markup=False)
+
+
+def _loss_text(loss: Loss) -> str:
+    if loss.relative is None:
+        return "one side has no design"
+    unsafe = "" if loss.assignment_safe else "; the solver's pick is NOT safe"
+    picked = ", ".join(f"{n} = {v}" for n, v in loss.assignment.items())
+    return f"loss {float(loss.relative) * 100:.2f} % (modelled), with {picked}{unsafe}"
+
+
+def _point(point: dict[str, int]) -> str:
+    return ", ".join(f"{n} = {v}" for n, v in point.items())
