@@ -1,6 +1,6 @@
 """Which defects of a run bear out which condition."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from formwright.replay.compare import CellDefect, DefectKind
 from formwright.replay.events import Anomaly, AnomalyKind
@@ -51,11 +51,14 @@ class Finding:
     anomaly: Anomaly | None = None
 
 
-def finding(condition: str, outcome: Outcome) -> Finding | None:
+def finding(condition: str, outcome: Outcome, known: Outcome | None = None) -> Finding | None:
     """The defect of the run that bears out ``condition``; ``None`` if there is none.
 
-    A condition without an entry of its own takes any defect of an output.
+    A condition without an entry of its own takes any defect of an output. ``known``: the
+    run in the textual order; a race must show something that this does not.
     """
+    if condition == "race" and known is not None:
+        outcome = _beyond(outcome, known)
     if condition == "uniform" and outcome.stuck:
         return Finding("deadlock: " + "; ".join(outcome.stuck))
     if condition == "divisor":
@@ -71,3 +74,14 @@ def finding(condition: str, outcome: Outcome) -> Finding | None:
     if cells:
         return Finding(cells[0].text, cells[0], odd[0] if odd else None)
     return None
+
+
+def _beyond(outcome: Outcome, known: Outcome) -> Outcome:
+    """The defects that depend on the schedule."""
+    cells = {(c.index, c.text) for c in known.cells}
+    texts = {a.text for a in known.anomalies}
+    return replace(
+        outcome,
+        cells=tuple(c for c in outcome.cells if (c.index, c.text) not in cells),
+        anomalies=tuple(a for a in outcome.anomalies if a.text not in texts),
+    )

@@ -13,6 +13,9 @@ from formwright.replay.terms import Terms
 ANOMALY_LIMIT = 64
 """Further anomalies of a run are counted, not kept."""
 
+OUTSIDE = -1
+"""The slot under which accesses outside a shape are reported."""
+
 
 def visible(buffers: dict[str, int], name: str) -> int:
     """The allocation that a name means here (rule P1)."""
@@ -249,7 +252,11 @@ class Memory:
             text = f"{verb} {cell} a second time"
         else:
             text = f"{verb} {cell}, which nothing has written"
-        self.anomalies.append(Anomaly(kind, self._agent, text, place.cell))
+        where = place.cell or (place.number, OUTSIDE, place.index)
+        self.anomalies.append(Anomaly(kind, self._agent, text, where))
+        if self.tracing and place.cell is None:
+            name, generation = allocation.name, place.generation
+            self._touches.append(Touch(where, name, generation, None, None, kind == "outside"))
 
     def _touch(self, place: Place, held: tuple[int, int] | None, write: bool) -> None:
         if place.cell is None:

@@ -99,13 +99,22 @@ def _last_writes(events: tuple[Event, ...], found: Finding) -> list[tuple[int, i
         ]
     if found.anomaly is None:
         return []
-    cell = found.anomaly.cell
-    return [
-        (n, point)
-        for n, event in enumerate(events)
-        for point, touches in enumerate(event.touched)
-        if any(t.cell == cell for t in touches)
-    ]
+    return _until_the_odd_one(events, found.anomaly.cell)
+
+
+def _until_the_odd_one(events: tuple[Event, ...], cell: Cell | None) -> list[tuple[int, int]]:
+    """What met the cell up to a read that found nothing, and the write that comes too late."""
+    steps: list[tuple[int, int]] = []
+    is_late = False
+    for n, event in enumerate(events):
+        for point, touches in enumerate(event.touched):
+            here = [t for t in touches if t.cell == cell]
+            if is_late and any(t.write for t in here):
+                return [*steps, (n, point)]
+            if here and not is_late:
+                steps.append((n, point))
+                is_late = any(t.held is None and not t.write for t in here)
+    return steps
 
 
 def _is_output(touch: Touch, found: Finding) -> bool:
@@ -113,6 +122,11 @@ def _is_output(touch: Touch, found: Finding) -> bool:
 
 
 def _line(event: Event, point: int, constants: Mapping[str, Scalar]) -> str:
+    who = f"{event.agent}: " if event.agent else ""
+    return who + _deed(event, point, constants)
+
+
+def _deed(event: Event, point: int, constants: Mapping[str, Scalar]) -> str:
     stmt = event.stmt
     match stmt:
         case Apply():
@@ -123,18 +137,18 @@ def _line(event: Event, point: int, constants: Mapping[str, Scalar]) -> str:
             text = f"{_access(stmt.destination, env)} {stmt.op} {_value(stmt.value, env)}"
             touches = event.touched[point] if point < len(event.touched) else ()
             notes = "; ".join(dict.fromkeys(n for t in touches for n in _note(t)))
-            return f"{event.agent}: {text}" + (f"  ({notes})" if notes else "")
+            return text + (f"  ({notes})" if notes else "")
         case Barrier():
-            return f"{event.agent}: barrier"
+            return "barrier"
         case Commit():
-            return f"{event.agent}: commit"
+            return "commit"
         case Wait(pending):
-            return f"{event.agent}: wait {evaluate(pending, {**constants, **event.env})}"
+            return f"wait {evaluate(pending, {**constants, **event.env})}"
         case Arrive(counter):
-            return f"{event.agent}: arrive {counter}"
+            return f"arrive {counter}"
         case Await(counter, count):
             reached = evaluate(count, {**constants, **event.env})
-            return f"{event.agent}: await {counter}, {reached}"
+            return f"await {counter}, {reached}"
         case _:
             assert_never(stmt)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from time import monotonic
+from typing import Literal
 
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
@@ -23,7 +24,7 @@ from formwright.replay.sizes import (
     Values,
     candidates,
     family,
-    full_size,
+    full_sizes,
     products,
     smaller,
 )
@@ -32,6 +33,7 @@ DEFAULT_SECONDS = 5.0
 RUN_BUDGET = 60_000
 FULL_SIZE_PRODUCTS = 20_000
 """Points of the workload up to which a miniature is repeated with the menus' sizes."""
+FULL_SIZE_SECONDS = 1.5
 
 _EMPTY_REDUCTION = frozenset({"defined", "coverage"})
 
@@ -43,7 +45,6 @@ class Caught:
     values: Values
     schedule: Schedule
     found: Finding
-    outcome: Outcome
 
 
 def replay(
@@ -95,31 +96,35 @@ def _attack(around: Family, values: Values, condition: str, deadline: float) -> 
         prepared = prepare(around.template, values)
     except EvaluationError:
         return None
-    for schedule in _schedules(around, prepared, values, condition):
+    known = run_prepared(prepared, TEXTUAL, RUN_BUDGET)
+    if known.status == "budget":
+        return None
+    for schedule in _schedules(around, known, values, condition):
         if monotonic() > deadline:
             return None
-        caught = _try(prepared, values, schedule, condition)
+        caught = _try(prepared, values, schedule, condition, known)
         if caught is not None:
             return caught
     return None
 
 
-def _try(prepared: Prepared, values: Values, schedule: Schedule, condition: str) -> Caught | None:
-    outcome = run_prepared(prepared, schedule, RUN_BUDGET)
-    found = finding(condition, outcome)
-    return None if found is None else Caught(values, schedule, found, outcome)
+def _try(
+    prepared: Prepared, values: Values, schedule: Schedule, condition: str, known: Outcome
+) -> Caught | None:
+    outcome = known
+    if schedule != TEXTUAL:
+        outcome = run_prepared(prepared, schedule, RUN_BUDGET)
+    found = finding(condition, outcome, known)
+    return None if found is None else Caught(values, schedule, found)
 
 
 def _schedules(
-    around: Family, prepared: Prepared, values: Values, condition: str
+    around: Family, known: Outcome, values: Values, condition: str
 ) -> Iterator[Schedule]:
     if condition not in ORDER_CONDITIONS:
-        yield from orderly()
-        return
-    first = run_prepared(prepared, TEXTUAL, RUN_BUDGET)
+        return orderly()
     agents = max((int(values[a]) for a in around.agents), default=1)
-    is_asynchronous = _has_async(around.template.program)
-    yield from adversarial(first.barriers, agents, is_asynchronous)
+    return adversarial(known.barriers, agents, _has_async(around.template.program))
 
 
 def _has_async(body: tuple[Stmt, ...]) -> bool:
@@ -146,7 +151,9 @@ def _shrunk(around: Family, caught: Caught, condition: str, deadline: float) -> 
 
 def _again(around: Family, values: Values, schedule: Schedule, condition: str) -> Caught | None:
     try:
-        return _try(prepare(around.template, values), values, schedule, condition)
+        prepared = prepare(around.template, values)
+        known = run_prepared(prepared, TEXTUAL, RUN_BUDGET)
+        return _try(prepared, values, schedule, condition, known)
     except EvaluationError:
         return None
 
@@ -158,18 +165,45 @@ def _told(around: Family, caught: Caught, condition: str, deadline: float) -> Co
     repeated: tuple[str, ...] = ()
     if sizes:
         note = f"\nminiature: {', '.join(sizes)} stand for the menu's tiles"
-        full = full_size(around, caught.values)
-        if full is not None and products(around, full) <= FULL_SIZE_PRODUCTS:
-            real = _again(around, full, caught.schedule, condition) or _attack(
-                around, full, condition, deadline
-            )
-            if real is None:
-                return None
-            repeated = (f"with {_named(around, full)}: {real.found.sentence}",)
+        real = _at_full_size(around, caught, condition, deadline)
+        if real == "nothing":
+            return None
+        if isinstance(real, Caught):
+            repeated = (f"with {_named(around, real.values)}: {real.found.sentence}",)
     prepared = prepare(around.template, caught.values)
     traced = run_prepared(prepared, caught.schedule, RUN_BUDGET, trace=True)
     lines = (*trace(caught.found, traced, caught.values), *repeated)
     return Counterexample(_shown(caught.values), caught.found.sentence + note, True, lines)
+
+
+def _at_full_size(
+    around: Family, caught: Caught, condition: str, deadline: float
+) -> Caught | Literal["too large", "nothing"]:
+    """The defect again with sizes of the menus, where that is not too long to run.
+
+    ``nothing``: the sizes that were refuted run to their end under every schedule of the
+    condition and show no defect.
+    """
+    deadline = min(deadline, monotonic() + FULL_SIZE_SECONDS)
+    answer: Literal["too large", "nothing"] = "too large"
+    for full in full_sizes(around, caught.values):
+        if products(around, full) > FULL_SIZE_PRODUCTS or monotonic() > deadline:
+            continue
+        real = _again(around, full, caught.schedule, condition)
+        if real is None:
+            real = _attack(around, full, condition, deadline)
+        if real is not None:
+            return real
+        is_refuted_size = all(full[n] == around.base[n] for n in around.sizes)
+        if is_refuted_size and monotonic() < deadline and _runs(around, full):
+            answer = "nothing"
+    return answer
+
+
+def _runs(around: Family, values: Values) -> bool:
+    """Not cut off by the budget."""
+    outcome = run_prepared(prepare(around.template, values), TEXTUAL, RUN_BUDGET)
+    return outcome.status != "budget"
 
 
 def _named(around: Family, values: Values) -> str:

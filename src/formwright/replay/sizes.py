@@ -6,6 +6,8 @@ schedule's decisions (slots, distances, flags) stay as they were refuted.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 from random import Random
 
 from formwright.ir.evaluate import EvaluationError, evaluate
@@ -162,23 +164,28 @@ def smaller(around: Family, values: Values) -> Iterator[Values]:
                 yield from _admitted(around, [{**values, name: less}])
 
 
-def full_size(around: Family, values: Values) -> Values | None:
-    """The miniature blown up to the least sizes of the menus, if one assignment fits.
+def full_sizes(around: Family, values: Values) -> Iterator[Values]:
+    """The miniature blown up to sizes of the menus: the least, then the refuted ones.
 
     Each extent grows with the size that cuts it, so that the tiles keep their number.
     """
-    grown = dict(values)
-    for decision in around.template.decisions:
-        if decision.name in around.sizes:
-            grown[decision.name] = decision.menu[0]
+    refuted = {name: around.base[name] for name in around.sizes}
+    least = {d.name: d.menu[0] for d in around.template.decisions if d.name in around.sizes}
+    for sizes in (least, refuted):
+        grown = _grown(around, values, sizes)
+        if not around.miniature(grown) and around.admits(grown, menus=True):
+            yield grown
+
+
+def _grown(around: Family, values: Values, sizes: Mapping[str, Scalar]) -> Values:
+    grown = {**values, **sizes}
     cuts = list(divisions(around.template.program))
     for name in around.extents:
         by = [d for d in around.sizes if any(name in n and d in m for n, m in cuts)]
         for size in by[:1]:
-            old, small, large = values[name], values[size], grown[size]
-            if isinstance(old, int) and isinstance(small, int) and isinstance(large, int):
-                grown[name] = old * large // small
-    return grown if around.admits(grown, menus=True) else None
+            tiles = Fraction(int(values[name])) / int(values[size])
+            grown[name] = ceil(tiles * int(sizes[size]))
+    return grown
 
 
 def products(around: Family, values: Mapping[str, Scalar]) -> int:

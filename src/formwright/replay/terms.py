@@ -156,9 +156,10 @@ def _order(token: Token) -> tuple[str, str]:
 
 
 def show_token(token: Token) -> str:
-    """``A[0,2]``; an undefined cell is shown as it was marked."""
+    """``A[0,2]``; a cell that was read before it was written is called undefined."""
     name, index = token
-    return f"{name.lstrip('?')}[{','.join(str(i) for i in index)}]"
+    shown = f"{name.lstrip('?')}[{','.join(str(i) for i in index)}]"
+    return f"undefined {shown}" if name.startswith("?") else shown
 
 
 def show_monomial(monomial: Monomial, factor: Factor = 1) -> str:
