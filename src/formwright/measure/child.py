@@ -28,6 +28,9 @@ from formwright.measure.worker import worker_binary
 
 HELLO, READY, DONE, FAILED, FAULT, REFUSED = range(6)
 _REPLY = struct.Struct("=IiQQ232s")
+_STOP_SECONDS = 0.5
+_REST_SECONDS = 0.02
+"""How long threads may take to stand still, and to come to rest (a busy machine takes long)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,14 @@ class Child:
         pid: int = struct.unpack("3i", ancillary[0][2])[0]
         return pid
 
+    def unasked(self) -> bool:
+        """Whether a message waits that nobody has asked for: not the worker's, then."""
+        self.channel.setblocking(False)
+        try:
+            return bool(self.channel.recv(_REPLY.size, socket.MSG_PEEK))
+        except (BlockingIOError, ConnectionResetError):
+            return False
+
     def send(self, message: bytes) -> None:
         """Send one message; a child that is gone shows when the answer is awaited."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -127,26 +138,44 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGSTOP)
             self.stopped = True
-            self._await_state("TtZX")
+            self._await("TtZX", _STOP_SECONDS)
 
-    def resume(self) -> None:
-        """Let it run again, and wait until it waits for a command."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGCONT)
+    def settle(self) -> bool:
+        """Let it run again and wait for it to wait; whether all its threads have come to rest.
+
+        Threads of a pool that wait actively never do; the calling thread always does.
+        """
+        if self.stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGCONT)
             self.stopped = False
-            self._await_state("SZX")
+        if self._await("SZX", _REST_SECONDS):
+            return True
+        self._await("SZX", _STOP_SECONDS, only=self.pid)
+        return False
 
-    def _await_state(self, states: str) -> None:
-        deadline = time.monotonic() + 0.2
-        path = f"/proc/{self.pid}/stat"
-        while time.monotonic() < deadline:
-            try:
-                with open(path, "rb") as stream:
-                    text = stream.read()
-            except FileNotFoundError:
-                return
-            if chr(text[text.rindex(b")") + 2]) in states:
-                return
+    def _await(self, states: str, seconds: float, only: int | None = None) -> bool:
+        deadline = time.monotonic() + seconds
+        while True:
+            tasks = self._tasks() if only is None else [str(only)]
+            if all(self._state(task) in states for task in tasks):
+                return True
+            if time.monotonic() > deadline:
+                return False
+
+    def _tasks(self) -> list[str]:
+        try:
+            return os.listdir(f"/proc/{self.pid}/task")
+        except OSError:
+            return []
+
+    def _state(self, task: str) -> str:
+        try:
+            with open(f"/proc/{self.pid}/task/{task}/stat", "rb") as stream:
+                text = stream.read()
+        except OSError:
+            return "X"
+        return chr(text[text.rindex(b")") + 2])
 
     def cpu_seconds(self) -> float:
         """CPU time of all threads of the child, ended ones too, as the kernel counts it."""
@@ -161,11 +190,7 @@ class Child:
     def queue_seconds(self) -> float:
         """How long its threads have waited for a core while they could have run."""
         total = 0
-        try:
-            tasks = os.listdir(f"/proc/{self.pid}/task")
-        except OSError:
-            return 0.0
-        for task in tasks:
+        for task in self._tasks():
             with contextlib.suppress(OSError, IndexError, ValueError):
                 text = Path(f"/proc/{self.pid}/task/{task}/schedstat").read_text(encoding="ascii")
                 total += int(text.split()[1])

@@ -164,16 +164,20 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Overdrawn:
-    """It used more CPU time than the threads that it was given could have used."""
+    """Its threads ran, or waited for a core, for longer than the threads that it was given could.
 
-    cpu_seconds: float
+    ``busy_seconds`` is CPU time plus time in the run queue, which no load on the machine can push
+    above ``wall_seconds * threads`` for a kernel that keeps to its threads.
+    """
+
+    busy_seconds: float
     wall_seconds: float
     threads: int
 
     @property
     def message(self) -> str:
         return (
-            f"used {self.cpu_seconds * 1e3:.2f} ms of CPU time in {self.wall_seconds * 1e3:.2f} ms"
+            f"was busy for {self.busy_seconds * 1e3:.2f} ms in {self.wall_seconds * 1e3:.2f} ms"
             f" with {self.threads} thread(s): it computes where the clock does not look"
         )
 

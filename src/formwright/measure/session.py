@@ -20,6 +20,7 @@ from formwright.measure.outcome import (
     Crashed,
     Failed,
     Failure,
+    Forbidden,
     MeasureError,
     Ok,
     Outcome,
@@ -38,12 +39,18 @@ _SPILL = 0xA5
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What the parent's clock and the machine's kernel said about one batch of calls."""
+    """What the parent's clock and the machine's kernel said about one batch of calls.
+
+    ``wall_seconds`` ends with the child's answer, ``held_seconds`` when its threads stood still;
+    CPU time and time in the run queue are counted up to there. ``rested``: none ran before.
+    """
 
     calls: int
     wall_seconds: float
+    held_seconds: float
     cpu_seconds: float
     queue_seconds: float
+    rested: bool
 
 
 class Session:
@@ -166,7 +173,7 @@ class Session:
             pages[:] = _SPILL
         view = self.view(-1, slot)
         if view.size:
-            view[...] = self.poison.view(view.dtype)[0]
+            view.view(self.poison.dtype)[...] = self.poison  # as bits: a float move may alter them
 
     def call(self, slot: int = 0) -> Outcome:
         """Run the program once on a slot and see that it stayed inside its tensors."""
@@ -209,8 +216,11 @@ class Session:
         child = self.child
         if not child.alive:
             return Refused("the session is over: its child has ended")
-        if child.stopped:
-            child.resume()
+        if child.unasked():
+            child.close()
+            return Forbidden("answer in the worker's place", "send")
+        # At rest, no thread waits for a core from before: what is counted is this batch's.
+        rested = child.settle()
         cpu, queue = child.cpu_seconds(), child.queue_seconds()
         start = time.perf_counter_ns()
         child.send(message)
@@ -219,20 +229,16 @@ class Session:
         if not isinstance(reply, Reply):
             return reply
         child.stop()
+        cpu, queue = child.cpu_seconds() - cpu, child.queue_seconds() - queue
+        held = time.perf_counter_ns()
         self.batches += 1
         if reply.kind != DONE:
             return self._failure(reply)
-        return Batch(
-            len(slots),
-            (end - start) / 1e9,
-            child.cpu_seconds() - cpu,
-            child.queue_seconds() - queue,
-        )
+        return Batch(len(slots), (end - start) / 1e9, (held - start) / 1e9, cpu, queue, rested)
 
     def linger(self, seconds: float = 0.005) -> float:
         """CPU seconds that the idle child uses while nothing is asked of it for ``seconds``."""
-        if self.child.stopped:
-            self.child.resume()
+        self.child.settle()
         before = self.child.cpu_seconds()
         time.sleep(seconds)
         after = self.child.cpu_seconds()
@@ -323,15 +329,19 @@ def _view(buffer: Array, block: Block, origin: int = 0) -> Array:
 
 
 def _poison(tensor: Tensor) -> Array:
-    """A secret NaN (for integers, a secret number) as one unsigned element."""
+    """A secret signalling NaN (for integers, a secret number) as one unsigned element.
+
+    Arithmetic on it sets its quiet bit, so a cell that was computed from what stood there differs
+    from one that was never written.
+    """
     noise = secrets.randbits(64)
     match tensor.dtype:
         case "float32":
-            return np.array([0x7FC00000 | noise & 0x3FFFFF], np.uint32)
+            return np.array([0x7F800001 | noise & 0x3FFFFE], np.uint32)
         case "float64":
-            return np.array([0x7FF8 << 48 | noise & (1 << 51) - 1], np.uint64)
+            return np.array([0x7FF0 << 48 | 1 | noise & (1 << 51) - 2], np.uint64)
         case "float16":
-            return np.array([0x7E00 | noise & 0x1FF], np.uint16)
+            return np.array([0x7C01 | noise & 0x1FE], np.uint16)
         case _:
             size = tensor.itemsize
             return np.array([noise & (1 << 8 * size) - 1], f"u{size}")

@@ -200,14 +200,19 @@ def _batch(runner: _Runner, workload: Workload, order: Sequence[int], draw: Rand
     batch = session.run(order)
     if not isinstance(batch, Batch):
         raise MeasureError(batch)
-    limit = (batch.wall_seconds + _SLACK_SECONDS) * program.threads
-    if batch.cpu_seconds > limit * 1.005:
-        raise MeasureError(Overdrawn(batch.cpu_seconds, batch.wall_seconds, program.threads))
+    check_busy(batch, program.threads)
     for slot in order:
         outcome = session.judge(*workload.expected(runner.variants[slot]), slot)
         if not isinstance(outcome, Ok):
             raise MeasureError(outcome)
     return batch
+
+
+def check_busy(batch: Batch, threads: int) -> None:
+    """Raise when more threads wanted cores than the program was given. See ``Overdrawn``."""
+    busy = batch.cpu_seconds + (max(batch.queue_seconds, 0.0) if batch.rested else 0.0)
+    if busy > (batch.held_seconds + _SLACK_SECONDS) * threads * 1.005:
+        raise MeasureError(Overdrawn(busy, batch.held_seconds, threads))
 
 
 def _vary(
