@@ -4,5 +4,6 @@ Importing this package loads the solver; callers on the parse path import it lat
 """
 
 from formwright.smt.prove import prove
+from formwright.smt.weakest import safe_conditions
 
-__all__ = ["prove"]
+__all__ = ["prove", "safe_conditions"]

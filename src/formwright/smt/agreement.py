@@ -8,9 +8,8 @@ from formwright.smt.atoms import Atoms
 from formwright.smt.chains import (
     Chain,
     Chains,
+    chain_conditions,
     factor_cells,
-    read_conditions,
-    step_conditions,
     target,
 )
 from formwright.smt.coverage import Coverage
@@ -36,12 +35,18 @@ class Class:
 class Agreement:
     """Derives the goals on terms of one program against one workload."""
 
-    def __init__(self, applies: Sequence[Site], workload: Workload, atoms: Atoms) -> None:
+    def __init__(
+        self,
+        applies: Sequence[Site],
+        workload: Workload,
+        atoms: Atoms,
+        impossible: Callable[[Sequence[Formula]], bool],
+    ) -> None:
         inputs = frozenset(t.name for t in workload.inputs)
         self._atoms = atoms
         self._workload = workload
         self._tokens = Tokens(workload, atoms)
-        self._chains = Chains(applies, inputs, atoms)
+        self._chains = Chains(applies, inputs, atoms, impossible)
         self._outputs = [s for s in applies if s.apply.destination.buffer == workload.output.name]
         self._coverage = Coverage(self._outputs, self._chains, self._tokens, atoms)
 
@@ -74,7 +79,7 @@ class Agreement:
         return Goal(name, "K2", condition, build, claim, weight, span)
 
     def _phantom(self, chain: Chain) -> Query:
-        facts = _facts(chain, self._atoms)
+        facts = chain_conditions(chain, self._atoms)
         token = self._tokens.of(chain)
         if token is None:
             return Query(tuple(facts), TRUE, (), _actors(chain))
@@ -95,11 +100,8 @@ class Agreement:
                 token = self._tokens.of(chain)
                 if token is None:
                     continue
-                path = _accumulating(chain)
-                runs = tuple(chain.steps[n].instance for n in path)
-                parts = [step_conditions(chain, n, self._atoms) for n in path]
-                facts = [f for valid, owner in parts for f in (valid, *owner)]
-                facts += read_conditions(chain, self._atoms)
+                runs = tuple(chain.steps[n].instance for n in _accumulating(chain))
+                facts = chain_conditions(chain, self._atoms)
                 key = (tuple(r.site.number for r in runs), token.output, token.reduction)
                 flat = _parts(facts)
                 if key in found:
@@ -131,13 +133,6 @@ def _accumulating(chain: Chain) -> list[int]:
 def _parts(formulas: Sequence[Formula]) -> tuple[Formula, ...]:
     whole = conj(formulas)
     return whole.parts if isinstance(whole, All) else (whole,)
-
-
-def _facts(chain: Chain, atoms: Atoms) -> list[Formula]:
-    """Everything that makes a chain happen, owners included."""
-    parts = [step_conditions(chain, n, atoms) for n in range(len(chain.steps))]
-    facts = [f for valid, owner in parts for f in (valid, *owner)]
-    return facts + read_conditions(chain, atoms)
 
 
 def _hints(chain: Chain, atoms: Atoms) -> tuple[Poly, ...]:

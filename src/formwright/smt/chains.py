@@ -5,7 +5,7 @@ A read of storage is the sum of what its writers wrote (rule P3 and the theorem 
 assignment or accumulation of the output to a product of input cells.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
@@ -74,12 +74,23 @@ def _owner_symbols(run: Instance) -> Iterator[str]:
 
 
 class Chains:
-    """Finds the chains of a program; ``inputs`` are the tensors where they end."""
+    """Finds the chains of a program; ``inputs`` are the tensors where they end.
 
-    def __init__(self, applies: Sequence[Site], inputs: frozenset[str], atoms: Atoms) -> None:
+    ``impossible`` says that conditions were shown to contradict the premises: it cuts ways
+    that come back to a statement and can't happen.
+    """
+
+    def __init__(
+        self,
+        applies: Sequence[Site],
+        inputs: frozenset[str],
+        atoms: Atoms,
+        impossible: Callable[[Sequence[Formula]], bool],
+    ) -> None:
         self._applies = applies
         self._inputs = inputs
         self._atoms = atoms
+        self._impossible = impossible
 
     def of_output(self, site: Site, tag: str) -> list[Chain]:
         """Every chain that ends in an assignment or accumulation of ``site``."""
@@ -141,14 +152,16 @@ class Chains:
         reader = chain.steps[step].instance
         sources = writers(self._applies, reader.site, access, ("=", "+=", "max="))
         for number, source in enumerate(sources):
-            if source in path:
-                raise UnderivableError("terms that come back to their own buffer", access.span)
             if source.apply.op == "max=":
                 raise UnderivableError("a running maximum is not a sum of terms", source.span)
             name = f"{tag}.{number}"
             run = arbitrary(source, reader, access, name, self._atoms).instance
             longer = replace(chain, steps=(*chain.steps, Step(run, step, access)))
             place = len(chain.steps)
+            if source in path:
+                if self._impossible(chain_conditions(longer, self._atoms)):
+                    continue
+                raise UnderivableError("terms that come back to their own buffer", access.span)
             found += self._value(source.apply.value, longer, place, (*path, source), name)
         return found
 
@@ -191,3 +204,10 @@ def read_conditions(chain: Chain, atoms: Atoms) -> list[Formula]:
     """Clipped reads of a chain are inside: outside they give 0 and the term vanishes."""
     cells = factor_cells(chain, atoms)
     return [c.inside for (_, c), (_, a) in zip(cells, chain.factors, strict=True) if a.clip]
+
+
+def chain_conditions(chain: Chain, atoms: Atoms) -> list[Formula]:
+    """Everything that makes a chain happen, owners included."""
+    parts = [step_conditions(chain, n, atoms) for n in range(len(chain.steps))]
+    facts = [f for valid, owner in parts for f in (valid, *owner)]
+    return facts + read_conditions(chain, atoms)

@@ -1,7 +1,7 @@
 """How each kind of obligation of one template is settled."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,7 +23,7 @@ from formwright.smt.refute import completed, holds, leaves_shape, preferences, r
 from formwright.smt.schedule import Schedule, place
 from formwright.smt.sites import Sites, sites_of
 from formwright.smt.solve import Answer, Solver
-from formwright.smt.terms import Number
+from formwright.smt.terms import Formula, Number, conj
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Prover:
         self._template = template
         self._replayer = replayer
         self._timeout_ms = timeout_ms
+        self._counted = False
         self._atoms = Atoms()
         atoms, constraints = self._atoms, [c.condition for c in template.constraints]
         self._k2 = self._solver(premises(template, schedule_conditions(template), atoms))
@@ -80,13 +81,18 @@ class Prover:
             inputs = frozenset(t.name for t in template.scope.workload.inputs)
             for goal in Schedule(sites, inputs, atoms).goals():
                 yield self._task(goal, self._k2)
-            for goal in Agreement(sites.applies, template.scope.workload, atoms).goals():
+            workload = template.scope.workload
+            for goal in Agreement(sites.applies, workload, atoms, self._impossible).goals():
                 yield self._task(goal, self._k2)
             if sites.counters:
+                self._counted = True
                 yield self._fixed("counters", "K2", "readiness", 0, _counters)
         else:
             yield self._fixed("program", "K2", "readiness", 0, self._underivable)
         yield self._fixed("designs in scope", "K3", "menu", 5, self._menus)
+
+    def _impossible(self, conditions: Sequence[Formula]) -> bool:
+        return self._k2.answer(Query((), conj(conditions))).status == "unsat"
 
     def _sites(self) -> Sites | None:
         try:
@@ -137,6 +143,8 @@ class Prover:
         if whole is None:
             return Outcome("unresolved", f"{claim}: no values for the rest of the template")
         found = refutation(goal, query, answer.values, whole, self._atoms)
+        if self._counted:
+            return Outcome("unresolved", f"{claim}, unless counters order it: not derived yet")
         if self._replayer is not None:
             reached = self._replayer(template, found)
             if reached is not None and reached.replayed:

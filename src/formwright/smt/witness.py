@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from formwright.smt.atoms import Atoms, Floor
-from formwright.smt.terms import ONE, ZERO, Number, Poly
+from formwright.smt.terms import ONE, ZERO, Number, Poly, constant
 
 
 def eliminate(
@@ -50,11 +50,27 @@ def mixed_radix(target: Poly, form: Poly, unknowns: Sequence[str], atoms: Atoms)
 
     ``form`` is read as a sum of unknown times stride. From the outside each unknown is a
     quotient by its stride; where the strides below divide one another, the digits are taken
-    from the inside. The caller checks that the values do what they should.
+    from the inside. An innermost stride of -1 counts its digit from the other end. The caller
+    checks that the values do what they should.
     """
     strides = [(n, form.cofactor(n)) for n in unknowns if form.cofactor(n) != ZERO]
+    if strides and strides[-1][1] == constant(-1):
+        return _reversed_digit(target, form, strides, atoms)
     offset = form.substituted({n: ZERO for n, _ in strides})
-    left = target - offset
+    return _divided(target - offset, strides, atoms)
+
+
+def _reversed_digit(
+    target: Poly, form: Poly, strides: list[tuple[str, Poly]], atoms: Atoms
+) -> dict[str, Poly]:
+    last = strides[-1][0]
+    values = _divided(target, [*strides[:-1], (last, ONE)], atoms)
+    del values[last]
+    values[last] = form.substituted({**values, last: ZERO}) - target
+    return values
+
+
+def _divided(left: Poly, strides: list[tuple[str, Poly]], atoms: Atoms) -> dict[str, Poly]:
     values: dict[str, Poly] = {}
     while strides:
         ratios = _chain(strides)
