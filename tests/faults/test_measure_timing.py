@@ -58,8 +58,8 @@ def test_the_time_of_a_call_is_found_and_compared(tmp_path: Path) -> None:
     assert isinstance(fast, Distribution)
     assert isinstance(slow, Distribution)
     assert isinstance(numpy, Distribution)
-    # The spin is a floor that no load can lower; what was taken off is at most 200 us a batch. Other
-    # work on the machine can only lengthen a round, so the quickest one says the rest.
+    # The spin is a floor that no load can lower; what was taken off is at most 200 us a batch.
+    # Other work on the machine can only lengthen a round: the quickest one says the rest.
     quickest, slower = (min(s.seconds for s in d.samples) for d in (fast, slow))
     assert 0.9e-3 < quickest < 3e-3
     assert 1.9e-3 < slower < 6e-3

@@ -74,6 +74,7 @@ class Child:
         finally:
             theirs.close()
         self.stopped = False
+        self.pid = self.process.pid
         try:
             self.pid = self._greet()
             os.sched_setaffinity(self.pid, cores)
@@ -206,6 +207,9 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        # In a namespace of its own the worker is not our child: wait for its end all the same, so
+        # that it cannot overlap with what runs next.
+        self._await("ZX", _STOP_SECONDS, only=self.pid)
         self.channel.close()
 
 
