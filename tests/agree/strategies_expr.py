@@ -19,6 +19,18 @@ from formwright.ir.expr import (
     Truth,
     Var,
 )
+from formwright.ir.program import Literal
+from formwright.ir.template import (
+    Constraint,
+    Cost,
+    CostBound,
+    Decision,
+    Outline,
+    Scope,
+    Template,
+    Tensor,
+    Workload,
+)
 
 MENUS: dict[str, tuple[int, ...]] = {
     "a": (1, 2, 3, 8),
@@ -36,29 +48,45 @@ constants = st.one_of(
 )
 
 
-def leaves(names: tuple[str, ...]) -> st.SearchStrategy[Expr]:
-    return st.one_of(st.builds(Num, constants), st.builds(Var, st.sampled_from(names)))
+plain_constants = st.one_of(
+    small.map(Fraction), st.fractions(min_value=-4, max_value=9, max_denominator=7)
+)
+"""Constants of a size that floating-point solvers tell apart."""
+
+NAMES = tuple(MENUS)
+Constants = st.SearchStrategy[Fraction]
+
+
+def leaves(names: tuple[str, ...], pool: Constants) -> st.SearchStrategy[Expr]:
+    return st.one_of(st.builds(Num, pool), st.builds(Var, st.sampled_from(names)))
 
 
 def _divisor(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     positive = st.integers(1, 9).map(lambda n: Num(Fraction(n)))
-    return st.one_of(positive, inner)
+    return st.one_of(positive, positive, inner)
 
 
 def _integer(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     return st.builds(Round, st.sampled_from(["ceil", "floor"]), inner)
 
 
+KINDS = ["leaf", "ring", "ring", "divide", "whole", "minmax", "neg", "round", "cond", "sum"]
+
+
 @st.composite
-def numbers(draw: st.DrawFn, depth: int = 3, names: tuple[str, ...] = tuple(MENUS)) -> Expr:
+def numbers(
+    draw: st.DrawFn,
+    depth: int = 3,
+    names: tuple[str, ...] = NAMES,
+    pool: Constants = constants,
+) -> Expr:
     """A numeric expression."""
     if depth == 0:
-        return draw(leaves(names))
-    inner = numbers(depth - 1, names)
-    kind = draw(st.sampled_from("leaf ring ring divide whole minmax neg round cond sum".split()))
-    match kind:
+        return draw(leaves(names, pool))
+    inner = numbers(depth - 1, names, pool)
+    match draw(st.sampled_from(KINDS)):
         case "leaf":
-            return draw(leaves(names))
+            return draw(leaves(names, pool))
         case "ring":
             return Arith(draw(st.sampled_from(["+", "-", "*"])), draw(inner), draw(inner))
         case "divide":
@@ -74,23 +102,28 @@ def numbers(draw: st.DrawFn, depth: int = 3, names: tuple[str, ...] = tuple(MENU
         case "round":
             return draw(_integer(inner))
         case "cond":
-            return Cond(draw(conditions(depth - 1, names)), draw(inner), draw(inner))
+            return Cond(draw(conditions(depth - 1, names, pool)), draw(inner), draw(inner))
         case _:
-            body = draw(numbers(depth - 1, (*names, "i")))
+            body = draw(numbers(depth - 1, (*names, "i"), pool))
             hi = draw(st.one_of(st.integers(0, 3).map(lambda n: Num(Fraction(n))), _integer(inner)))
             capped = MinMax("min", (hi, Num(Fraction(4))))
             return Sum("i", Num(Fraction(draw(st.integers(-2, 2)))), capped, body)
 
 
 @st.composite
-def conditions(draw: st.DrawFn, depth: int = 3, names: tuple[str, ...] = tuple(MENUS)) -> Expr:
+def conditions(
+    draw: st.DrawFn,
+    depth: int = 3,
+    names: tuple[str, ...] = NAMES,
+    pool: Constants = constants,
+) -> Expr:
     """A boolean expression."""
-    kind = draw(st.sampled_from("compare compare compare truth logic not cond".split()))
+    kind = draw(st.sampled_from(["compare", "compare", "compare", "truth", "logic", "not", "cond"]))
     if depth == 0 or kind == "compare":
         op = draw(st.sampled_from(["<", "<=", "=", "!=", ">=", ">"]))
-        inner = numbers(max(0, depth - 1), names)
+        inner = numbers(max(0, depth - 1), names, pool)
         return Compare(op, draw(inner), draw(inner))
-    inner = conditions(depth - 1, names)
+    inner = conditions(depth - 1, names, pool)
     match kind:
         case "truth":
             return Truth(draw(st.booleans()))
@@ -104,3 +137,44 @@ def conditions(draw: st.DrawFn, depth: int = 3, names: tuple[str, ...] = tuple(M
 
 
 expressions = st.one_of(numbers(), conditions())
+
+
+def template(
+    menus: dict[str, tuple[int, ...]],
+    constraints: dict[str, Expr],
+    bounds: tuple[tuple[Expr, Expr | None], ...],
+    prefer: tuple[Expr, ...] = (),
+) -> Template:
+    """A template with nothing but decisions, constraints and a cost."""
+    tensor = Tensor("C", ())
+    workload = Workload(tensor, (), (), (), Literal(Fraction(0)))
+    cost = Cost("T", "seconds", (), (), tuple(CostBound(v, g) for v, g in bounds), prefer)
+    return Template(
+        name="random",
+        coarse="operator",
+        fine="mapping",
+        object_name="",
+        object_text="",
+        scope=Scope(workload, (), (), ()),
+        decisions=tuple(Decision(n, m) for n, m in menus.items()),
+        definitions=(),
+        constraints=tuple(Constraint(n, c) for n, c in constraints.items()),
+        requires=(),
+        program=(),
+        globals=(),
+        outline=Outline(),
+        cost=cost if bounds else None,
+    )
+
+
+@st.composite
+def templates(draw: st.DrawFn, pool: Constants = constants) -> Template:
+    """A template over :data:`MENUS`, feasible or not."""
+    count = draw(st.integers(0, 3))
+    constraints = {f"C{i}": draw(conditions(2, NAMES, pool)) for i in range(count)}
+    bounds = [(draw(numbers(2, NAMES, pool)), None)]
+    for _ in range(draw(st.integers(0, 2))):
+        guard = draw(st.one_of(st.none(), conditions(1, NAMES, pool)))
+        bounds.append((draw(numbers(2, NAMES, pool)), guard))
+    prefer = tuple(draw(st.lists(numbers(1, NAMES, pool), max_size=1)))
+    return template(MENUS, constraints, tuple(bounds), prefer)

@@ -23,7 +23,7 @@ from formwright.ir.template import Constraint
 from formwright.ir.vectorise import Evaluator, Given, Truths
 from formwright.milp.enumerate import Search, constraint_truths
 from formwright.milp.grid import Axis, Table, blocks, known, points
-from formwright.milp.monotone import direction, parts_reading, replaced
+from formwright.milp.monotone import direction, has_value, parts_reading, replaced
 
 LARGEST_TABLE = 1 << 18
 """Cells of the table that settles one decision."""
@@ -82,12 +82,20 @@ def _term(task: Search, name: str) -> _Term | None:
     if objective is None or name not in _reads(task, objective):
         return _Term(_NOTHING, 1)
     ranges = _ranges(task)
+    if not has_value(objective, ranges):
+        # Settling the decision could step over points where the cost has no value.
+        return None
+    sign = direction(objective, Var(name), ranges)
+    behind = any(name in t.names for n, t in task.tables.items() if n in free_names(objective))
+    if sign is not None and not behind:
+        return _Term(Var(name), sign or 1)
     for part in parts_reading(objective, name):
         rest = replaced(objective, part, num(0))
         if name in _reads(task, rest) or not free_names(part) <= ranges.keys():
             continue
         sign = direction(objective, part, ranges)
-        return None if sign is None else _Term(part, sign or 1)
+        if sign is not None:
+            return _Term(part, sign or 1)
     # The name is read only through tables of decisions settled before.
     return None
 
@@ -205,7 +213,8 @@ def _rebuilt(
 ) -> Search:
     (name,) = axis.columns
     best, possible, counts = result
-    tables = dict(task.tables)
+    # Tables over the settled decision have gone into the new ones.
+    tables = {n: t for n, t in task.tables.items() if name not in t.names}
     tables[f"${name}.count"] = Table(kept, Exact(ints.of_array(np.asarray(counts)), ints.ONES))
     constraints = tuple(c for c in task.constraints if c not in own)
     if not possible.all():

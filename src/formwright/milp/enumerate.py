@@ -219,7 +219,8 @@ def _exact_ranks(
     for name in hidden:
         names += [n for n in task.tables[name].names if n not in names]
     if expr is None or not names:
-        fixed = Fraction(0) if expr is None else Fraction(exactly(expr, constants)[0])
+        alone = {n: _gather(task, task.tables[n], {}) for n in hidden}
+        fixed = Fraction(0 if expr is None else exactly(expr, {**constants, **alone})[0])
         return [fixed], np.zeros(count, dtype=np.int64)
     rows, inverse = np.unique(np.stack([columns[n] for n in names]), axis=1, return_inverse=True)
     picked = dict(zip(names, rows, strict=True))
@@ -246,7 +247,7 @@ def _gather(task: Search, table: Table, points: Columns) -> Given:
     if isinstance(values, Truths):
         return values if isinstance(values.value, bool) else Truths(values.value[place])
     pair = [
-        x if isinstance(x.a, int) else type(x)(x.a[place], x.lo, x.hi)
+        x if isinstance(x.a, int) else type(x)(np.asarray(x.a[place]), x.lo, x.hi)
         for x in (values.num, values.den)
     ]
     return rationals.Exact(pair[0], pair[1])

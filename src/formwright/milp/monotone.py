@@ -26,8 +26,11 @@ Direction = int | None
 
 
 def direction(expr: Expr, part: Expr, ranges: Mapping[str, Interval]) -> Direction:
-    """How ``expr`` moves with ``part`` (the same object, wherever it occurs) over ``ranges``."""
-    if expr is part:
+    """How ``expr`` moves with ``part``, wherever it occurs, over ``ranges``.
+
+    ``part`` is a name, or an object of the expression (equal texts elsewhere do not count).
+    """
+    if _is(expr, part):
         return 1
     match expr:
         case Num() | Truth() | Var():
@@ -53,6 +56,10 @@ def direction(expr: Expr, part: Expr, ranges: Mapping[str, Interval]) -> Directi
             return direction(body, part, {n: r for n, r in ranges.items() if n != var})
         case _:
             assert_never(expr)
+
+
+def _is(expr: Expr, part: Expr) -> bool:
+    return expr is part or (isinstance(part, Var) and expr == part)
 
 
 def _arith(expr: Arith, part: Expr, ranges: Mapping[str, Interval]) -> Direction:
@@ -97,6 +104,36 @@ def _unread(part: Expr, ranges: Mapping[str, Interval], *exprs: Expr) -> Directi
     return 0 if all(direction(e, part, ranges) == 0 for e in exprs) else None
 
 
+def has_value(expr: Expr, ranges: Mapping[str, Interval]) -> bool:
+    """Whether ``expr`` surely has a value at every point of ``ranges`` (a sufficient test)."""
+    match expr:
+        case Arith("/", _, divisor) if bounds(divisor, ranges).lo <= 0:
+            return False
+        case Arith("//" | "mod", left, divisor):
+            if bounds(divisor, ranges).lo < 1 or not (_whole(left) and _whole(divisor)):
+                return False
+        case Sum():
+            return False
+        case _:
+            pass
+    return all(has_value(child, ranges) for child in children(expr))
+
+
+def _whole(expr: Expr) -> bool:
+    """Whether ``expr`` is an integer by its text."""
+    match expr:
+        case Num(value):
+            return value.denominator == 1
+        case Round() | Arith("//" | "mod", _, _):
+            return True
+        case Var(name):
+            return not name.startswith(("chip.", "$"))
+        case Arith("+" | "-" | "*", a, b):
+            return _whole(a) and _whole(b)
+        case _:
+            return False
+
+
 def parts_reading(expr: Expr, name: str) -> list[Expr]:
     """Subexpressions that read ``name``, inner ones first, each object once."""
     seen: dict[int, Expr] = {}
@@ -132,12 +169,12 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def replaced(expr: Expr, part: Expr, by: Expr) -> Expr:
-    """``expr`` with the object ``part`` replaced wherever it occurs."""
+    """``expr`` with ``part``, a name or an object, replaced wherever it occurs."""
     return _replaced(expr, part, by, {})
 
 
 def _replaced(expr: Expr, part: Expr, by: Expr, seen: dict[int, Expr]) -> Expr:
-    if expr is part:
+    if _is(expr, part):
         return by
     if id(expr) not in seen:
         seen[id(expr)] = _rebuilt(expr, part, by, seen)
