@@ -1,6 +1,9 @@
-"""Formulas to z3: linear with products as symbols, or exact with some values fixed."""
+"""Formulas as SMT-LIB text: linear with products as symbols, or exact with some values fixed.
 
-from collections.abc import Mapping
+Text costs a tenth of the solver's own builders, and any solver reads it.
+"""
+
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any as Z3Expr
 from typing import assert_never
@@ -10,53 +13,66 @@ import z3
 from formwright.smt.atoms import Atoms
 from formwright.smt.terms import All, Any, Eq, Formula, Le, Lt, Mono, Negation, Number, Poly
 
+Text = tuple[str, frozenset[str]]
+"""A formula with the constants that it needs declared."""
+
 
 class Encoding:
     """One reading of formulas.
 
     ``exact`` false: a product of symbols is one uninterpreted integer (what follows then
     follows for every meaning of it). ``exact`` true: products are products; ``fixed`` values
-    are put in first, which makes most of them linear.
+    are put in first, which makes most of them linear; ``nonlinear`` says if one was left.
     """
 
     def __init__(self, atoms: Atoms, exact: bool, fixed: Mapping[str, int] | None = None) -> None:
         self._atoms = atoms
         self._exact = exact
         self._fixed = dict(fixed or {})
-        self._cache: dict[Formula, Z3Expr] = {}
-        self._products: dict[Mono, Z3Expr] = {}
+        self._cache: dict[Formula, Text] = {}
         self.nonlinear = False
 
-    def formula(self, formula: Formula) -> Z3Expr:
-        """A z3 boolean."""
+    def script(self, formulas: Iterable[Formula]) -> str:
+        """Declarations and assertions."""
+        texts = [self.formula(f) for f in formulas]
+        names = frozenset().union(*(names for _, names in texts))
+        rows = [f"(declare-const |{n}| {self._sort(n)})" for n in sorted(names)]
+        rows += [f"(assert {text})" for text, _ in texts]
+        return "\n".join(rows)
+
+    def formula(self, formula: Formula) -> Text:
+        """The text of one formula."""
         found = self._cache.get(formula)
         if found is None:
             found = self._formula(formula)
             self._cache[formula] = found
         return found
 
-    def _formula(self, formula: Formula) -> Z3Expr:
+    def _formula(self, formula: Formula) -> Text:
         match formula:
             case Le(poly):
-                left, right = self._sides(poly)
-                return left <= right
+                return self._comparison("<=", poly)
             case Lt(poly):
-                left, right = self._sides(poly)
-                return left < right
+                return self._comparison("<", poly)
             case Eq(poly):
-                left, right = self._sides(poly)
-                return left == right
+                return self._comparison("=", poly)
             case All(parts):
-                return z3.And([self.formula(p) for p in parts])
+                return self._joined("and", "true", parts)
             case Any(parts):
-                return z3.Or([self.formula(p) for p in parts])
+                return self._joined("or", "false", parts)
             case Negation(part):
-                return z3.Not(self.formula(part))
+                text, names = self.formula(part)
+                return f"(not {text})", names
             case _:
                 assert_never(formula)
 
-    def _sides(self, poly: Poly) -> tuple[Z3Expr, Z3Expr]:
-        """``poly`` as left minus right, with whole coefficients."""
+    def _joined(self, word: str, empty: str, parts: tuple[Formula, ...]) -> Text:
+        texts = [self.formula(p) for p in parts]
+        names = frozenset().union(*(names for _, names in texts))
+        return (f"({word} {' '.join(text for text, _ in texts)})" if texts else empty), names
+
+    def _comparison(self, word: str, poly: Poly) -> Text:
+        """``poly`` against 0, with whole coefficients and the constant on the right."""
         gathered: dict[Mono, Number] = {}
         for mono, coefficient in poly.terms:
             value, rest = self._put(mono)
@@ -66,14 +82,16 @@ class Encoding:
             if isinstance(number, Fraction):
                 scale *= number.denominator
         real = any(n in self._atoms.real for m in gathered for n in m)
-        parts = [
-            self._term(mono, int(c * scale), real) for mono, c in gathered.items() if c and mono
-        ]
-        right = -int(gathered.get((), 0) * scale)
-        zero = z3.RealVal(right) if real else z3.IntVal(right)
-        if not parts:
-            return (z3.RealVal(0) if real else z3.IntVal(0)), zero
-        return (parts[0] if len(parts) == 1 else z3.Sum(parts)), zero
+        names: set[str] = set()
+        parts: list[str] = []
+        for mono, number in gathered.items():
+            if mono and number:
+                parts.append(self._term(mono, int(number * scale), real, names))
+        left = _integer(0, real) if not parts else parts[0]
+        if len(parts) > 1:
+            left = f"(+ {' '.join(parts)})"
+        right = _integer(-int(gathered.get((), 0) * scale), real)
+        return f"({word} {left} {right})", frozenset(names)
 
     def _put(self, mono: Mono) -> tuple[int, Mono]:
         if not self._fixed:
@@ -83,36 +101,30 @@ class Encoding:
             value *= self._fixed.get(name, 1)
         return value, tuple(n for n in mono if n not in self._fixed)
 
-    def _term(self, mono: Mono, coefficient: int, real: bool) -> Z3Expr:
-        product = self._product(mono)
-        if real and product.is_int():
-            product = z3.ToReal(product)
-        return product if coefficient == 1 else coefficient * product
+    def _term(self, mono: Mono, coefficient: int, real: bool, names: set[str]) -> str:
+        if len(mono) > 1 and self._exact:
+            self.nonlinear = True
+            factors = [self._constant(n, real, names) for n in mono]
+            product = f"(* {' '.join(factors)})"
+        else:
+            product = self._constant("*".join(mono), real, names)
+        return product if coefficient == 1 else f"(* {_integer(coefficient, real)} {product})"
 
-    def _product(self, mono: Mono) -> Z3Expr:
-        found = self._products.get(mono)
-        if found is None:
-            found = self._make(mono)
-            self._products[mono] = found
-        return found
+    def _constant(self, name: str, real: bool, names: set[str]) -> str:
+        names.add(name)
+        return f"(to_real |{name}|)" if real and self._sort(name) == "Int" else f"|{name}|"
 
-    def _make(self, mono: Mono) -> Z3Expr:
-        if len(mono) == 1:
-            return self.symbol(mono[0])
-        if not self._exact:
-            real = any(n in self._atoms.real for n in mono)
-            name = "*".join(mono)
-            return z3.Real(name) if real else z3.Int(name)
-        self.nonlinear = True
-        real = any(n in self._atoms.real for n in mono)
-        factors = [self.symbol(n) for n in mono]
-        if real:
-            factors = [z3.ToReal(f) if f.is_int() else f for f in factors]
-        return z3.Product(factors)
+    def _sort(self, name: str) -> str:
+        return "Real" if any(n in self._atoms.real for n in name.split("*")) else "Int"
 
     def symbol(self, name: str) -> Z3Expr:
-        """The z3 constant of a symbol."""
+        """The solver's constant of a symbol."""
         return z3.Real(name) if name in self._atoms.real else z3.Int(name)
+
+
+def _integer(value: int, real: bool) -> str:
+    text = f"{abs(value)}.0" if real else str(abs(value))
+    return f"(- {text})" if value < 0 else text
 
 
 def value_of(model: Z3Expr, constant: Z3Expr) -> Number:

@@ -71,11 +71,8 @@ def _parameters(
     used = atoms.closure({n for f in formulas for p in polys(f) for n in p.symbols()})
     solver = z3.Solver()
     solver.set("timeout", timeout_ms)
-    for name in used:
-        if name in atoms.by_name:
-            solver.add(encoding.formula(atoms.definition(name)))
-    for formula in formulas:
-        solver.add(encoding.formula(formula))
+    definitions = [atoms.definition(n) for n in used if n in atoms.by_name]
+    solver.from_string(encoding.script((*definitions, *formulas)))
     outcome = solver.check()
     if outcome == z3.unsat:
         return "unsat", None

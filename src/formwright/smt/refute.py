@@ -64,10 +64,8 @@ def _completed(
     used = atoms.closure({n for f in formulas for p in polys(f) for n in p.symbols()})
     solver = z3.Solver()
     solver.set("timeout", 2000)
-    for name in used:
-        if name in atoms.by_name:
-            solver.add(encoding.formula(atoms.definition(name)))
-    solver.add([encoding.formula(f) for f in formulas])
+    definitions = [atoms.definition(n) for n in used if n in atoms.by_name]
+    solver.from_string(encoding.script((*definitions, *formulas)))
     if solver.check() != z3.sat:
         return None
     model = solver.model()

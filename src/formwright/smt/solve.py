@@ -58,7 +58,7 @@ class Solver:
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
         """A point of the scope where ``formulas`` hold, or ``unsat``."""
-        return self._by_cases(conj(formulas), ())
+        return self._by_cases(conj(formulas), (), related=False)
 
     def _new(self) -> Z3Expr:
         solver = z3.SimpleSolver()
@@ -70,24 +70,25 @@ class Solver:
         direct = {n for f in formulas for p in polys(f) for n in p.symbols()}
         return self._atoms.closure(direct | {n for p in hints for n in p.symbols()})
 
-    def _abstract(self, goal: Formula, hints: Sequence[Poly], light: bool) -> Z3Expr:
-        """Products are symbols, lemmas relate them; ``light``: menus are ranges."""
+    def _abstract(
+        self, goal: Formula, hints: Sequence[Poly], light: bool, related: bool = True
+    ) -> Z3Expr:
+        """Products are symbols, lemmas relate them (if ``related``); ``light``: menus as ranges."""
         rules = self._premises
         assumed = [*rules.scope, *rules.conditions, *rules.bounds()]
         if not light:
             assumed += rules.members()
         names = self._names([goal, *assumed], hints)
         definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
-        extra = lemmas([goal], hints, names, rules.positive, self._atoms)
+        extra = lemmas([goal], hints, names, rules.positive, self._atoms) if related else []
         solver = self._new()
-        for formula in (*assumed, *definitions, *extra, goal):
-            solver.add(self._linear.formula(formula))
+        solver.from_string(self._linear.script((*assumed, *definitions, *extra, goal)))
         self.queries += 1
         return solver
 
-    def _by_cases(self, goal: Formula, hints: Sequence[Poly]) -> Answer:
+    def _by_cases(self, goal: Formula, hints: Sequence[Poly], related: bool = True) -> Answer:
         """Splits over the menus of the decisions, the solver's proposals first."""
-        proposals = self._abstract(goal, hints, light=False)
+        proposals = self._abstract(goal, hints, light=False, related=related)
         used = [n for n in self._premises.menus if n in self._names([goal], hints)]
         for case in range(CASES):
             outcome = proposals.check()
@@ -131,11 +132,8 @@ class Solver:
         assumed = [*rules.scope, *(c for c in rules.conditions if self._only(c, fixed))]
         names = self._names([goal, *assumed], ())
         solver = self._new()
-        for name in names:
-            if name in self._atoms.by_name:
-                solver.add(encoding.formula(self._atoms.definition(name)))
-        for formula in (*assumed, goal):
-            solver.add(encoding.formula(formula))
+        definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
+        solver.from_string(encoding.script((*definitions, *assumed, goal)))
         outcome = solver.check()
         self.queries += 1
         if outcome == z3.unsat:
