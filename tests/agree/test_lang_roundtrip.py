@@ -26,7 +26,7 @@ def test_expressions_come_back(expr: Expr, tight: bool) -> None:
     assert parse_expression(show_expr(expr, tight)) == expr
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(templates())
 def test_templates_come_back(template: Template) -> None:
     text = format_template(template)
@@ -36,7 +36,7 @@ def test_templates_come_back(template: Template) -> None:
     inlined(again)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(templates(), st.data())
 def test_comments_come_back(template: Template, data: st.DataObject) -> None:
     """Canonical text stays as it is, and the comments of a text are those of its canonical form."""

@@ -135,6 +135,9 @@ def _check(expr: Expr, names: Names) -> Info:
 
 def _name(name: str, span: Span | None, names: Names) -> Info:
     symbol = names.table.get(name)
+    if symbol is None and name in names.later:
+        names.faults.add(f'"{name}" is {names.later[name]}: it has no value here', span)
+        return Info("any")
     if symbol is None:
         names.faults.unknown("the name", name, span, names.table)
         return Info("any")

@@ -31,6 +31,8 @@ class Names:
     def __init__(self, faults: Faults) -> None:
         self.faults = faults
         self.table: dict[str, Symbol] = {}
+        self.later: dict[str, str] = {}
+        """What names are that have no value yet: decisions, while the scope is read."""
         self.nodes = 0
         """Nodes of all expressions checked so far, inlined (rule L3)."""
 

@@ -56,7 +56,12 @@ _NOTHING = Workload(Tensor("", ()), (), (), (), Literal(Fraction(0)))
 def resolve(draft: Draft, faults: Faults) -> Template:
     """The template of ``draft``. When ``faults`` has items afterwards, it is not to be used."""
     names = Names(faults)
+    names.later = {
+        **{d.name: "a decision" for d in draft.decisions},
+        **{d.name: "a definition" for d in draft.definitions},
+    }
     scope, globals_ = _scope(draft, names)
+    names.later = {}
     decisions = _decisions(draft.decisions, names)
     _definitions(draft.definitions, names)
     constraints = tuple(_constraint(c, names) for c in draft.constraints)
