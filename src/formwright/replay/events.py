@@ -25,6 +25,7 @@ class Anomaly:
     agent: str
     text: str
     cell: Cell | None = None
+    buffer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

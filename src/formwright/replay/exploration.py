@@ -11,9 +11,10 @@ from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
 from formwright.replay.compare import wrong_cells
-from formwright.replay.machine import BudgetError, Machine
+from formwright.replay.machine import Machine
 from formwright.replay.runner import Prepared, prepare
 from formwright.replay.schedule import TEXTUAL, Action, Schedule
+from formwright.replay.sharing import BudgetError
 from formwright.replay.state import State
 
 DEFAULT_STATES = 100_000
@@ -54,7 +55,10 @@ def explore(
 
     Asynchronous applies happen at every time that the waits allow.
     """
-    prepared = prepare(template, values)
+    try:
+        prepared = prepare(template, values)
+    except BudgetError:
+        return Exploration(False, 0)
     machine = Machine(prepared.program, prepared.terms, schedule, 500 * limit, trace=False)
     seen: set[object] = set()
     try:

@@ -85,3 +85,13 @@ def schedule_names(program: tuple[Stmt, ...]) -> Names:
 
     walk(program)
     return frozenset(found)
+
+
+def has_asynchronous(body: tuple[Stmt, ...]) -> bool:
+    """Some apply of the program is asynchronous."""
+    for stmt in body:
+        if isinstance(stmt, Apply) and stmt.asynchronous:
+            return True
+        if isinstance(stmt, For | Par | If) and has_asynchronous(stmt.body):
+            return True
+    return False

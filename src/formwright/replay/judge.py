@@ -51,11 +51,14 @@ class Finding:
     anomaly: Anomaly | None = None
 
 
-def finding(condition: str, outcome: Outcome, known: Outcome | None = None) -> Finding | None:
+def finding(
+    condition: str, buffer: str, outcome: Outcome, known: Outcome | None = None
+) -> Finding | None:
     """The defect of the run that bears out ``condition``; ``None`` if there is none.
 
-    A condition without an entry of its own takes any defect of an output. ``known``: the
-    run in the textual order; a race must show something that this does not.
+    A condition without an entry of its own takes any defect of an output. ``buffer``: the
+    one that the claim is about; what happens to it is told first. ``known``: the run in
+    the textual order; a race must show something that this does not.
     """
     if condition == "race" and known is not None:
         outcome = _beyond(outcome, known)
@@ -69,7 +72,7 @@ def finding(condition: str, outcome: Outcome, known: Outcome | None = None) -> F
     if condition in _NEEDS_ANOMALY and not odd:
         return None
     if odd and (condition in _ANOMALY_FIRST or not cells):
-        anomaly = odd[0]
+        anomaly = next((a for a in odd if a.buffer == buffer), odd[0])
         return Finding(f"{anomaly.agent or 'the program'} {anomaly.text}", None, anomaly)
     if cells:
         return Finding(cells[0].text, cells[0], odd[0] if odd else None)

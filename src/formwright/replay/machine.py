@@ -5,8 +5,8 @@ fork. Loops, conditions and allocations on the way are passed at once, since nob
 them. A state may be copied between steps.
 """
 
-from collections.abc import Iterator
 from itertools import product
+from math import prod
 from typing import assert_never
 
 from formwright.replay.code import (
@@ -21,15 +21,11 @@ from formwright.replay.code import (
 )
 from formwright.replay.compiled import Env
 from formwright.replay.events import Anomaly, Event
-from formwright.replay.memory import Memory, visible
-from formwright.replay.owners import owner_of_cell, owner_of_point
+from formwright.replay.memory import Memory
 from formwright.replay.schedule import Action, Schedule
+from formwright.replay.sharing import BudgetError, owned_points
 from formwright.replay.state import Agent, Frame, Pending, State
 from formwright.replay.terms import Terms
-
-
-class BudgetError(Exception):
-    """A run is longer than its budget of points and steps."""
 
 
 class Machine:
@@ -149,7 +145,8 @@ class Machine:
                         pc=frame.pc + 1, buffers={**frame.buffers, **fresh}
                     )
                 case ApplyCode():
-                    agent.points = self._owned(agent, frame, node)
+                    agent.points = owned_points(self.memory, self._schedule, agent, frame, node)
+                    self._spend(len(agent.points))
                     if agent.points:
                         return
                     agent.steps += 1
@@ -185,8 +182,8 @@ class Machine:
 
     def _fork(self, state: State, agent: Agent, frame: Frame, node: ParCode) -> None:
         extents = [e(frame.env) for e in node.extents]
+        self._spend(prod(max(0, e) for e in extents))
         places = list(product(*(range(e) for e in extents)))
-        self._spend(len(places))
         if not places:
             self._advance(state, agent)
             return
@@ -261,43 +258,6 @@ class Machine:
             self._advance(state, member)
 
     # --- applies ---------------------------------------------------------------------
-
-    def _owned(self, agent: Agent, frame: Frame, node: ApplyCode) -> tuple[tuple[int, ...], ...]:
-        extents = [e(frame.env) for e in node.extents]
-        points = product(*(range(e) for e in extents))
-        if agent.size == 1:
-            owned = tuple(points)
-        else:
-            owned = tuple(self._mine(agent, frame, node, extents, points))
-        self._spend(len(owned))
-        return owned[::-1] if self._schedule.backward else owned
-
-    def _mine(
-        self,
-        agent: Agent,
-        frame: Frame,
-        node: ApplyCode,
-        extents: list[int],
-        points: Iterator[tuple[int, ...]],
-    ) -> Iterator[tuple[int, ...]]:
-        policy, seed = self._schedule.owners, self._schedule.seed
-        total = 1
-        for extent in extents:
-            total *= max(0, extent)
-        own = agent.names
-        instance = (node.number, [v for n, v in frame.env.items() if n not in own])
-        for place, point in enumerate(points):
-            self._spend(1)
-            if node.owner is None:
-                owner = owner_of_point(policy, place, total, agent.size, seed, instance)
-            else:
-                access, count = node.owner
-                env = {**frame.env, **dict(zip(node.names, point, strict=True))}
-                index = tuple(i(env) for i in access.index[:count])
-                shape = self.memory.shape(visible(frame.buffers, access.buffer))[:count]
-                owner = owner_of_cell(policy, index, shape, agent.size, seed)
-            if owner == agent.rank:
-                yield point
 
     def _apply(self, agent: Agent, frame: Frame, node: ApplyCode) -> None:
         if node.asynchronous:

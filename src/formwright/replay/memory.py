@@ -253,7 +253,7 @@ class Memory:
         else:
             text = f"{verb} {cell}, which nothing has written"
         where = place.cell or (place.number, OUTSIDE, place.index)
-        self.anomalies.append(Anomaly(kind, self._agent, text, where))
+        self.anomalies.append(Anomaly(kind, self._agent, text, where, allocation.name))
         if self.tracing and place.cell is None:
             name, generation = allocation.name, place.generation
             self._touches.append(Touch(where, name, generation, None, None, kind == "outside"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Literal as OneOf
 
 from formwright.ir.evaluate import EvaluationError
@@ -10,11 +11,14 @@ from formwright.ir.template import Template
 from formwright.replay.code import ProgramCode, compile_program
 from formwright.replay.compare import CellDefect, expected_cells, wrong_cells
 from formwright.replay.events import Anomaly, Event
-from formwright.replay.machine import BudgetError, Machine
+from formwright.replay.machine import Machine
 from formwright.replay.schedule import TEXTUAL, Chooser, Schedule
+from formwright.replay.sharing import BudgetError
 from formwright.replay.terms import ExpansionError, Polynomial, Terms
 
 DEFAULT_BUDGET = 200_000
+PRODUCT_LIMIT = 200_000
+"""The most terms that a workload may have to be compared."""
 
 Status = OneOf["exact", "defect", "budget"]
 
@@ -48,7 +52,15 @@ class Prepared:
 
 
 def prepare(template: Template, values: Mapping[str, Scalar]) -> Prepared:
-    """Compiles once for many runs. Raises ``EvaluationError`` if a tensor has no shape."""
+    """Compiles once for many runs.
+
+    Raises ``EvaluationError`` if a tensor has no shape, ``BudgetError`` if the workload has
+    more than ``PRODUCT_LIMIT`` terms.
+    """
+    workload = template.scope.workload
+    extents = [*workload.output.extents, *(extent for _, extent in workload.reductions)]
+    if prod(max(1, int(values[e])) for e in extents) > PRODUCT_LIMIT:
+        raise BudgetError
     terms = Terms()
     program = compile_program(template, values)
     return Prepared(program, expected_cells(program.template, values, terms), terms)
@@ -61,7 +73,11 @@ def run(
     budget: int = DEFAULT_BUDGET,
 ) -> Outcome:
     """Runs ``template`` for concrete extents, agents, decisions and chip fields."""
-    return run_prepared(prepare(template, values), schedule, budget, trace=True)
+    try:
+        prepared = prepare(template, values)
+    except BudgetError:
+        return Outcome("budget")
+    return run_prepared(prepared, schedule, budget, trace=True)
 
 
 def run_prepared(

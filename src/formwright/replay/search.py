@@ -3,22 +3,24 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from time import monotonic
 from typing import Literal
 
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
 from formwright.ir.inline import inlined
-from formwright.ir.program import Apply, For, If, Par, Stmt
 from formwright.ir.template import Template
 from formwright.proof.refutation import Refutation
 from formwright.proof.verdict import Counterexample
 from formwright.replay.adversary import adversarial, orderly
+from formwright.replay.expressions import has_asynchronous
 from formwright.replay.judge import ORDER_CONDITIONS, Finding, finding
 from formwright.replay.narrative import trace
 from formwright.replay.runner import Outcome, Prepared, prepare, run_prepared
 from formwright.replay.schedule import TEXTUAL, Schedule
 from formwright.replay.settled import broken_requirement, empty_menu, overflow
+from formwright.replay.sharing import BudgetError
 from formwright.replay.sizes import (
     Family,
     Values,
@@ -62,7 +64,28 @@ def replay(
         return Counterexample(_shown(base), text, True)
     if condition in ("implied", "menu", "fits"):
         return None
-    return _search(family(closed, base), condition, monotonic() + seconds)
+    scope = closed.scope
+    free = {p.name for p in (*scope.extents, *scope.agents)}
+    kept = tuple((n, v) for n, v in sorted(base.items()) if n not in free)
+    return _searched(closed, kept, condition, _sufferer(refutation), seconds)
+
+
+def _sufferer(refutation: Refutation) -> str:
+    """The buffer that the claim is about, if it names one."""
+    return refutation.instances[0].buffer if refutation.instances else ""
+
+
+@lru_cache(maxsize=64)
+def _searched(
+    template: Template,
+    kept: tuple[tuple[str, Scalar], ...],
+    condition: str,
+    buffer: str,
+    seconds: float,
+) -> Counterexample | None:
+    """Claims that differ in extents, agents and lines alone are answered once."""
+    around = family(template, dict(kept))
+    return _Search(around, condition, buffer, monotonic() + seconds).counterexample()
 
 
 def _settled(template: Template, values: Values, condition: str) -> str | None:
@@ -77,133 +100,120 @@ def _settled(template: Template, values: Values, condition: str) -> str | None:
             return None
 
 
-def _search(around: Family, condition: str, deadline: float) -> Counterexample | None:
-    for number, values in enumerate(candidates(around, condition in _EMPTY_REDUCTION)):
-        if monotonic() > deadline:
-            return None
-        caught = _attack(around, values, condition, deadline)
-        if caught is None:
-            continue
-        if number > 0:
-            caught = _shrunk(around, caught, condition, deadline)
-        return _told(around, caught, condition, deadline)
-    return None
+class _Search:
+    """One search round a refutation: it ends at the first defect or at the deadline."""
 
+    def __init__(self, around: Family, condition: str, buffer: str, deadline: float) -> None:
+        self._around = around
+        self._condition = condition
+        self._buffer = buffer
+        self._deadline = deadline
 
-def _attack(around: Family, values: Values, condition: str, deadline: float) -> Caught | None:
-    """Runs the condition's schedules at these values until one shows the defect."""
-    try:
-        prepared = prepare(around.template, values)
-    except EvaluationError:
+    def counterexample(self) -> Counterexample | None:
+        empty = self._condition in _EMPTY_REDUCTION
+        for number, values in enumerate(candidates(self._around, empty)):
+            if monotonic() > self._deadline:
+                return None
+            caught = self._attack(values, self._deadline)
+            if caught is not None:
+                return self._told(caught if number == 0 else self._shrunk(caught))
         return None
-    known = run_prepared(prepared, TEXTUAL, RUN_BUDGET)
-    if known.status == "budget":
-        return None
-    for schedule in _schedules(around, known, values, condition):
-        if monotonic() > deadline:
+
+    def _attack(self, values: Values, deadline: float) -> Caught | None:
+        """Runs the condition's schedules at these values until one shows the defect."""
+        prepared = _prepared(self._around, values)
+        known = None if prepared is None else run_prepared(prepared, TEXTUAL, RUN_BUDGET)
+        if prepared is None or known is None or known.status == "budget":
             return None
-        caught = _try(prepared, values, schedule, condition, known)
-        if caught is not None:
-            return caught
-    return None
+        for schedule in self._schedules(known, values):
+            if monotonic() > deadline:
+                return None
+            outcome = known
+            if schedule != TEXTUAL:
+                outcome = run_prepared(prepared, schedule, RUN_BUDGET)
+            found = finding(self._condition, self._buffer, outcome, known)
+            if found is not None:
+                return Caught(values, schedule, found)
+        return None
 
+    def _schedules(self, known: Outcome, values: Values) -> Iterator[Schedule]:
+        if self._condition not in ORDER_CONDITIONS:
+            return orderly()
+        agents = max((int(values[a]) for a in self._around.agents), default=1)
+        is_asynchronous = has_asynchronous(self._around.template.program)
+        return adversarial(known.barriers, agents, is_asynchronous)
 
-def _try(
-    prepared: Prepared, values: Values, schedule: Schedule, condition: str, known: Outcome
-) -> Caught | None:
-    outcome = known
-    if schedule != TEXTUAL:
+    def _again(self, values: Values, schedule: Schedule) -> Caught | None:
+        """The same schedule at other values."""
+        prepared = _prepared(self._around, values)
+        if prepared is None:
+            return None
+        known = None
+        if self._condition == "race":
+            known = run_prepared(prepared, TEXTUAL, RUN_BUDGET)
         outcome = run_prepared(prepared, schedule, RUN_BUDGET)
-    found = finding(condition, outcome, known)
-    return None if found is None else Caught(values, schedule, found)
+        found = finding(self._condition, self._buffer, outcome, known)
+        return None if found is None else Caught(values, schedule, found)
+
+    def _shrunk(self, caught: Caught) -> Caught:
+        """Smaller values while the same schedule shows the defect."""
+        progress = True
+        while progress and monotonic() < self._deadline:
+            progress = False
+            for values in smaller(self._around, caught.values):
+                less = self._again(values, caught.schedule)
+                if less is not None:
+                    caught, progress = less, True
+                    break
+        return caught
+
+    def _told(self, caught: Caught) -> Counterexample | None:
+        """In words. A miniature whose full size shows nothing is no evidence."""
+        sizes = self._around.miniature(caught.values)
+        note = ""
+        repeated: tuple[str, ...] = ()
+        if sizes:
+            note = f"\nminiature: {', '.join(sizes)} stand for the menu's tiles"
+            real = self._at_full_size(caught)
+            if real == "nothing":
+                return None
+            if isinstance(real, Caught):
+                repeated = (f"with {_named(self._around, real.values)}: {real.found.sentence}",)
+        prepared = prepare(self._around.template, caught.values)
+        traced = run_prepared(prepared, caught.schedule, RUN_BUDGET, trace=True)
+        lines = (*trace(caught.found, traced, caught.values), *repeated)
+        return Counterexample(_shown(caught.values), caught.found.sentence + note, True, lines)
+
+    def _at_full_size(self, caught: Caught) -> Caught | Literal["too large", "nothing"]:
+        """The defect again with sizes of the menus, where that is not too long to run.
+
+        ``nothing``: the sizes that were refuted run to their end under every schedule of
+        the condition and show no defect.
+        """
+        deadline = min(self._deadline, monotonic() + FULL_SIZE_SECONDS)
+        answer: Literal["too large", "nothing"] = "too large"
+        for full in full_sizes(self._around, caught.values):
+            if products(self._around, full) > FULL_SIZE_PRODUCTS or monotonic() > deadline:
+                continue
+            real = self._again(full, caught.schedule) or self._attack(full, deadline)
+            if real is not None:
+                return real
+            is_refuted = all(full[n] == self._around.base[n] for n in self._around.sizes)
+            if is_refuted and monotonic() < deadline and self._runs(full):
+                answer = "nothing"
+        return answer
+
+    def _runs(self, values: Values) -> bool:
+        """Not cut off by the budget."""
+        prepared = prepare(self._around.template, values)
+        return run_prepared(prepared, TEXTUAL, RUN_BUDGET).status != "budget"
 
 
-def _schedules(
-    around: Family, known: Outcome, values: Values, condition: str
-) -> Iterator[Schedule]:
-    if condition not in ORDER_CONDITIONS:
-        return orderly()
-    agents = max((int(values[a]) for a in around.agents), default=1)
-    return adversarial(known.barriers, agents, _has_async(around.template.program))
-
-
-def _has_async(body: tuple[Stmt, ...]) -> bool:
-    for stmt in body:
-        if isinstance(stmt, Apply) and stmt.asynchronous:
-            return True
-        if isinstance(stmt, For | Par | If) and _has_async(stmt.body):
-            return True
-    return False
-
-
-def _shrunk(around: Family, caught: Caught, condition: str, deadline: float) -> Caught:
-    """Smaller values while the same schedule, or the textual order, shows the defect."""
-    progress = True
-    while progress and monotonic() < deadline:
-        progress = False
-        for values in smaller(around, caught.values):
-            less = _again(around, values, caught.schedule, condition)
-            if less is not None:
-                caught, progress = less, True
-                break
-    return caught
-
-
-def _again(around: Family, values: Values, schedule: Schedule, condition: str) -> Caught | None:
+def _prepared(around: Family, values: Values) -> Prepared | None:
     try:
-        prepared = prepare(around.template, values)
-        known = run_prepared(prepared, TEXTUAL, RUN_BUDGET)
-        return _try(prepared, values, schedule, condition, known)
-    except EvaluationError:
+        return prepare(around.template, values)
+    except (EvaluationError, BudgetError):
         return None
-
-
-def _told(around: Family, caught: Caught, condition: str, deadline: float) -> Counterexample | None:
-    """The counterexample in words. A miniature whose full size shows nothing is no evidence."""
-    sizes = around.miniature(caught.values)
-    note = ""
-    repeated: tuple[str, ...] = ()
-    if sizes:
-        note = f"\nminiature: {', '.join(sizes)} stand for the menu's tiles"
-        real = _at_full_size(around, caught, condition, deadline)
-        if real == "nothing":
-            return None
-        if isinstance(real, Caught):
-            repeated = (f"with {_named(around, real.values)}: {real.found.sentence}",)
-    prepared = prepare(around.template, caught.values)
-    traced = run_prepared(prepared, caught.schedule, RUN_BUDGET, trace=True)
-    lines = (*trace(caught.found, traced, caught.values), *repeated)
-    return Counterexample(_shown(caught.values), caught.found.sentence + note, True, lines)
-
-
-def _at_full_size(
-    around: Family, caught: Caught, condition: str, deadline: float
-) -> Caught | Literal["too large", "nothing"]:
-    """The defect again with sizes of the menus, where that is not too long to run.
-
-    ``nothing``: the sizes that were refuted run to their end under every schedule of the
-    condition and show no defect.
-    """
-    deadline = min(deadline, monotonic() + FULL_SIZE_SECONDS)
-    answer: Literal["too large", "nothing"] = "too large"
-    for full in full_sizes(around, caught.values):
-        if products(around, full) > FULL_SIZE_PRODUCTS or monotonic() > deadline:
-            continue
-        real = _again(around, full, caught.schedule, condition)
-        if real is None:
-            real = _attack(around, full, condition, deadline)
-        if real is not None:
-            return real
-        is_refuted_size = all(full[n] == around.base[n] for n in around.sizes)
-        if is_refuted_size and monotonic() < deadline and _runs(around, full):
-            answer = "nothing"
-    return answer
-
-
-def _runs(around: Family, values: Values) -> bool:
-    """Not cut off by the budget."""
-    outcome = run_prepared(prepare(around.template, values), TEXTUAL, RUN_BUDGET)
-    return outcome.status != "budget"
 
 
 def _named(around: Family, values: Values) -> str:

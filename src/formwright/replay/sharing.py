@@ -1,0 +1,80 @@
+"""The points of an apply that an agent runs: a team shares them, others run them all."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from formwright.replay.code import ApplyCode
+from formwright.replay.memory import Memory, visible
+from formwright.replay.owners import owner_of_cell, owner_of_point
+from formwright.replay.schedule import Schedule
+from formwright.replay.state import Agent, Frame
+
+Point = tuple[int, ...]
+
+BOX_LIMIT = 1_000_000
+"""A box with more points is not walked; the run is given up."""
+
+
+class BudgetError(Exception):
+    """A run is longer than its budget of points and steps."""
+
+
+def owned_points(
+    memory: Memory, schedule: Schedule, agent: Agent, frame: Frame, node: ApplyCode
+) -> tuple[Point, ...]:
+    """The agent's points in the order in which it runs them (rule P4).
+
+    Every agent of a team computes the same owners, so that each point is run once.
+    """
+    extents = [e(frame.env) for e in node.extents]
+    total = 1
+    for extent in extents:
+        total *= max(0, extent)
+    if total > BOX_LIMIT:
+        raise BudgetError
+    points = product(*(range(e) for e in extents))
+    if agent.size == 1:
+        owned = tuple(points)
+    elif node.owner is None:
+        owned = tuple(_by_place(schedule, agent, frame, node, total, points))
+    else:
+        owned = tuple(_by_cell(memory, schedule, agent, frame, node, points))
+    return owned[::-1] if schedule.backward else owned
+
+
+def _by_place(
+    schedule: Schedule,
+    agent: Agent,
+    frame: Frame,
+    node: ApplyCode,
+    total: int,
+    points: Iterator[Point],
+) -> Iterator[Point]:
+    """The place in the box decides; at random it may differ from instance to instance."""
+    instance = (node.number, [v for n, v in frame.env.items() if n not in agent.names])
+    for place, point in enumerate(points):
+        owner = owner_of_point(schedule.owners, place, total, agent.size, schedule.seed, instance)
+        if owner == agent.rank:
+            yield point
+
+
+def _by_cell(
+    memory: Memory,
+    schedule: Schedule,
+    agent: Agent,
+    frame: Frame,
+    node: ApplyCode,
+    points: Iterator[Point],
+) -> Iterator[Point]:
+    """The first indices of a ``dist`` buffer decide."""
+    if node.owner is None:
+        return
+    access, count = node.owner
+    shape = memory.shape(visible(frame.buffers, access.buffer))[:count]
+    env = dict(frame.env)
+    for point in points:
+        env.update(zip(node.names, point, strict=True))
+        index = tuple([i(env) for i in access.index[:count]])
+        owner = owner_of_cell(schedule.owners, index, shape, agent.size, schedule.seed)
+        if owner == agent.rank:
+            yield point
