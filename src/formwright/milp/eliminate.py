@@ -37,25 +37,19 @@ class _Term:
     sign: int
 
 
-def eliminated(task: Search, most: int) -> Search:
-    """An equivalent search over fewer decisions; ``prefer`` and ties are left to the caller.
+def eliminated(task: Search) -> list[Search]:
+    """``task`` and, one decision fewer at a time, equivalent searches; the last is smallest.
 
-    At most ``most`` combinations of decisions are settled, so that the caller can list
-    those that go with one point of the answer.
+    Their optima are equal. ``prefer`` and ties are left to the caller.
     """
-    current = replace(task, prefer=())
-    again = True
-    while again:
-        again = False
-        for axis in current.axes:
-            settled = points(task.axes) // points(current.axes) * axis.length
-            if len(current.axes) == 1 or settled > most:
-                continue
-            smaller = _without(current, axis)
-            if smaller is not None:
-                current, again = smaller, True
-                break
-    return current
+    chain = [replace(task, prefer=())]
+    while len(chain[-1].axes) > 1:
+        current = chain[-1]
+        smaller = next(filter(None, (_without(current, axis) for axis in current.axes)), None)
+        if smaller is None:
+            break
+        chain.append(smaller)
+    return chain
 
 
 def _without(task: Search, axis: Axis) -> Search | None:

@@ -194,25 +194,41 @@ class _Candidates:
         columns = self._joined()
         if not columns:
             return {}, ()
-        values, ranks = _exact_ranks(self.task.objective, columns, self.task.constants, self.task)
-        keys = [columns[name] for name in reversed(self.task.order) if name in columns]
-        for expr in reversed(self.task.prefer):
-            keys.append(_exact_ranks(expr, columns, self.task.constants, self.task)[1])
-        keys.append(ranks)
-        order = np.lexsort(keys)
-        count = self.task.keep
-        if self.every_tie:
-            last = ranks[order[min(count, len(order)) - 1]]
-            count = min(int(np.count_nonzero(ranks <= last)), CROWD // 2)
-        chosen = order[:count]
-        best = {name: column[chosen] for name, column in columns.items()}
-        return best, tuple(values[int(ranks[i])] for i in chosen)
+        return ranked(self.task, columns, self.every_tie)
 
 
-def _exact_ranks(
-    expr: Expr | None, columns: Columns, constants: Mapping[str, Given], task: Search
-) -> tuple[list[Fraction], Array]:
+def ranked(task: Search, columns: Columns, every_tie: bool) -> tuple[Columns, tuple[Fraction, ...]]:
+    """The best of some points (at least one) in order, with exact objectives."""
+    values, ranks = _exact_ranks(task.objective, columns, task)
+    keys = [columns[name] for name in reversed(task.order) if name in columns]
+    keys += [_exact_ranks(expr, columns, task)[1] for expr in reversed(task.prefer)]
+    order = np.lexsort([*keys, ranks])
+    count = task.keep
+    if every_tie:
+        last = ranks[order[min(count, len(order)) - 1]]
+        count = min(int(np.count_nonzero(ranks <= last)), CROWD // 2)
+    chosen = order[:count]
+    best = {name: column[chosen] for name, column in columns.items()}
+    return best, tuple(values[int(ranks[i])] for i in chosen)
+
+
+def survivors(task: Search, columns: Columns, ceiling: Fraction) -> Columns:
+    """Of some points, those that are feasible and cost at most ``ceiling``."""
+    given = {**task.constants, **columns}
+    given.update({name: _gather(task, table, columns) for name, table in task.tables.items()})
+    count = len(next(iter(columns.values())))
+    mask = np.broadcast_to(np.asarray(_feasible(task, Evaluator(given), given)), (count,))
+    kept = {name: column[mask] for name, column in columns.items()}
+    if not mask.any():
+        return kept
+    values, ranks = _exact_ranks(task.objective, kept, task)
+    good = np.array([v <= ceiling for v in values], dtype=bool)[ranks]
+    return {name: column[good] for name, column in kept.items()}
+
+
+def _exact_ranks(expr: Expr | None, columns: Columns, task: Search) -> tuple[list[Fraction], Array]:
     """The distinct exact values of ``expr``, ascending, and each point's place among them."""
+    constants = task.constants
     count = len(next(iter(columns.values())))
     names = [] if expr is None else [n for n in columns if n in free_names(expr)]
     hidden = () if expr is None else [n for n in task.tables if n in free_names(expr)]

@@ -1,11 +1,22 @@
 """Exact search: eliminate, enumerate what stays, then list the designs that tie."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from formwright.milp.eliminate import eliminated
-from formwright.milp.enumerate import Found, Search, designs, search
-from formwright.milp.grid import Axis, menu_axis, points
+from formwright.milp.enumerate import (
+    CROWD,
+    Columns,
+    Found,
+    Search,
+    designs,
+    ranked,
+    search,
+    survivors,
+)
+from formwright.milp.grid import menu_axis, points
 from formwright.milp.problem import Problem
 
 LARGEST = 10**8
@@ -16,11 +27,15 @@ _DIRECT = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Designs:
-    """The best designs in order of the tie-break rule; ``enumerated`` points were looked at."""
+    """The best designs in order of the tie-break rule; ``enumerated`` points were looked at.
+
+    ``complete``: every design that ties was compared; else only the first million of them.
+    """
 
     feasible: int
     best: tuple[tuple[dict[str, int], Fraction], ...]
     enumerated: int
+    complete: bool = True
 
 
 def search_of(problem: Problem, keep: int = 1) -> Search:
@@ -45,28 +60,37 @@ def best_designs(problem: Problem, keep: int = 1, ties: bool = False) -> Designs
     task = search_of(problem, keep)
     if points(task.axes) <= _DIRECT:
         return _listed(task, search(task, ties), points(task.axes))
-    reduced = eliminated(task, LARGEST)
-    left = points(reduced.axes)
+    chain = eliminated(task)
+    left = points(chain[-1].axes)
     if left > LARGEST:
         return None
-    if len(reduced.axes) == len(task.axes):
+    if len(chain) == 1:
         return _listed(task, search(task, ties), left)
-    found = search(reduced, every_tie=True)
+    found = search(chain[-1], every_tie=True)
     if not found.columns:
         return Designs(found.feasible, (), left)
-    expanded = _expanded(task, reduced, found)
-    again = search(replace(task, axes=expanded), ties)
-    return _listed(task, replace(again, feasible=found.feasible), left + points(expanded))
+    columns, complete = _expanded(chain, found)
+    best, values = ranked(task, columns, ties)
+    return _listed(task, Found(found.feasible, best, values), left, complete)
 
 
-def _expanded(task: Search, reduced: Search, found: Found) -> tuple[Axis, ...]:
-    """The settled decisions, all their values, beside the best points of the others."""
-    kept = {name for axis in reduced.axes for name in axis.columns}
-    rest = tuple(a for a in task.axes if not kept & a.columns.keys())
-    rows = max(1, LARGEST // points(rest))
-    return (Axis({n: c[:rows] for n, c in found.columns.items()}), *rest)
+def _expanded(chain: list[Search], found: Found) -> tuple[Columns, bool]:
+    """The best points with the settled decisions back, last settled first; and if all are."""
+    columns, ceiling, complete = found.columns, found.values[-1], True
+    for before, after in zip(reversed(chain[:-1]), reversed(chain[1:]), strict=True):
+        kept = {name for axis in after.axes for name in axis.columns}
+        ((name, menu),) = (
+            item for a in before.axes for item in a.columns.items() if item[0] not in kept
+        )
+        rows = max(1, CROWD // len(menu))
+        complete &= len(next(iter(columns.values()))) <= rows
+        crossed = {n: np.repeat(c[:rows], len(menu)) for n, c in columns.items()}
+        crossed[name] = np.tile(menu, len(next(iter(crossed.values()))) // len(menu))
+        columns = survivors(before, crossed, ceiling)
+    return columns, complete
 
 
-def _listed(task: Search, found: Found, enumerated: int) -> Designs:
+def _listed(task: Search, found: Found, enumerated: int, complete: bool = True) -> Designs:
     chosen = tuple(designs(found.columns, task.order))
-    return Designs(found.feasible, tuple(zip(chosen, found.values, strict=True)), enumerated)
+    best = tuple(zip(chosen, found.values, strict=True))
+    return Designs(found.feasible, best, enumerated, complete)

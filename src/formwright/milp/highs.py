@@ -138,10 +138,17 @@ _CHILDREN: dict[str, _Child] = {}
 
 
 @atexit.register
-def _stop() -> None:
+def stop() -> None:
+    """End the warm child, if there is one; the next model starts another."""
     child = _CHILDREN.get("warm")
     if child is not None:
         child.kill()
+
+
+def child_id() -> int | None:
+    """The process id of the warm child."""
+    child = _CHILDREN.get("warm")
+    return None if child is None else child.process.pid
 
 
 def _serve(pipe: Connection, other: Connection, parent: int) -> None:

@@ -122,8 +122,15 @@ def _from_designs(
         seconds=0.0,
         ties=tied,
         best=designs.best[:limit],
-        note=f"{designs.enumerated} of {problem.points} points were enumerated",
+        note=_counted(problem, designs),
     )
+
+
+def _counted(problem: Problem, designs: Designs) -> str:
+    text = f"{designs.enumerated} of {problem.points} points were enumerated"
+    if designs.complete:
+        return text
+    return f"{text}; more designs tie than were compared for the tie-break"
 
 
 def _by_milp(problem: Problem, time_limit: float, ties: bool, limit: int) -> Solution:
