@@ -59,3 +59,25 @@ def compile_kernel(
     command = ["gcc", "-O1", "-w", "-shared", "-fPIC", "-pthread", *flags.split()]
     subprocess.run([*command, str(source), "-o", str(library)], check=True)
     return library
+
+
+AHEAD = r"""
+int64_t fw_ahead_bytes(const int64_t *e) { return 4 * e[1] * e[2] + 4; }
+int32_t fw_prepare(void *const *t, const int64_t *s, const int64_t *e, void *scratch, int64_t size,
+                   int32_t threads, void *ahead) {
+  for (int64_t k = 0; k < e[2]; k++)
+    for (int64_t j = 0; j < e[1]; j++)
+      ((float *)ahead)[k * e[1] + j] = ((const float *)t[1])[k * s[1] + j];
+  return 0;
+}
+int32_t fw_call(void *const *, const int64_t *, const int64_t *, void *, int64_t, int32_t);
+int32_t fw_call_ahead(void *const *t, const int64_t *s, const int64_t *e, void *scratch,
+                      int64_t size, int32_t threads, const void *ahead) {
+  void *const tensors[3] = {t[0], (void *)ahead, t[2]};
+  const int64_t rows[3] = {s[0], e[1], s[2]};
+  int32_t code = fw_call(tensors, rows, e, scratch, size, threads);
+  AFTER
+  return code;
+}
+"""
+"""Copies B ahead of the call; ``AFTER`` is where a test breaks the call on the copy."""

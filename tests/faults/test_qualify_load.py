@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qualify_kernels import RIGHT, compile_kernel
+from qualify_kernels import AHEAD, RIGHT, compile_kernel
 
 import formwright
 from formwright.contract.contract import contract_data, contract_digest, gemm_contract
 from formwright.qualify.artifact import ArtifactError, write_artifact
 
 
-def put_artifact(library: Path, folder: Path, threads: int = 2) -> Path:
-    contract = gemm_contract()
+def put_artifact(library: Path, folder: Path, ahead: tuple[str, ...] = ()) -> Path:
+    contract = gemm_contract(ahead=ahead)
     files = {
         "kernel.so": library.read_bytes(),
         "kernel.c": library.with_suffix(".c").read_bytes(),
@@ -25,7 +25,7 @@ def put_artifact(library: Path, folder: Path, threads: int = 2) -> Path:
         "assignment.json": b"{}",
         "contract.json": json.dumps(contract_data(contract)).encode(),
     }
-    record = {"contract": {"digest": contract_digest(contract)}, "threads": threads}
+    record = {"contract": {"digest": contract_digest(contract)}, "threads": 2}
     return write_artifact(folder, files, record)
 
 
@@ -264,6 +264,24 @@ def test_a_forked_child_starts_workers_of_its_own(tmp_path):
         __import__("signal").alarm(10)
         os._exit(0 if np.array_equal(kernel(a, b), a @ b) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_prepared_operand_is_packed_once_for_each_number_of_rows(tmp_path, kernel):
+    text = AHEAD.replace("AFTER", "*(float *)t[2] += 1000;")  # tells which call it was
+    library = compile_kernel(tmp_path, "ahead", RIGHT["naive"], text)
+    kernel_ahead = formwright.load(put_artifact(library, tmp_path / "artifact", ("B",)))
+    b = draw(5, 7)[:, :6]
+    weights = kernel_ahead.prepare(b)
+    wanted = b.copy()
+    b[...] = 0
+    for rows in (3, 4, 3, 0):
+        a = draw(rows, 5)
+        got = silent(kernel_ahead, a, weights)
+        if rows:
+            assert got[0, 0] == (a @ wanted)[0, 0] + 1000
+            assert np.array_equal(got.ravel()[1:], (a @ wanted).ravel()[1:])
+    with pytest.raises(ValueError, match="prepares no input ahead"):
+        kernel.prepare(b)
 
 
 def test_importing_the_package_does_not_import_numpy():

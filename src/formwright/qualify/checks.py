@@ -29,6 +29,7 @@ CLAUSES: Final[Mapping[str, str]] = {
     "alignment": "tensors aligned to one element are enough",
     "strides": "rows may be padded, by NaN",
     "threads": "the qualified number of threads gives the same result",
+    "ahead": "inputs prepared ahead of the call give the same result",
     "repeatable": "the same call gives the same bits",
 }
 """Each clause that is tested, with what it says; the order is that of reports."""

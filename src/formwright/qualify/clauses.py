@@ -35,6 +35,9 @@ class Fault:
     crash: bool = False
 
 
+OPTIONAL: Final = ("threads", "ahead")
+"""Clauses that not every contract and call has."""
+
 EVERY_CALL: Final = (
     "returns",
     "sandbox",
@@ -53,6 +56,7 @@ ADDS: Final = {
     "alignment": "on tensors aligned to one element",
     "strides": "with padded rows",
     "threads": "with more threads",
+    "ahead": "on inputs prepared ahead",
 }
 """What a trial of a group adds to a plain one, in words."""
 
@@ -101,7 +105,7 @@ def checks_of(
         )
     checks = list(found.values())
     for name, says in CLAUSES.items():
-        if name in found or (name == "threads" and complete and not tested[name]):
+        if name in found or (name in OPTIONAL and complete and not tested[name]):
             continue
         verdict: Verdict = "held" if complete and tested[name] else "unresolved"
         detail = says if verdict == "held" else "not decided: an earlier check failed"

@@ -5,6 +5,7 @@ goes to NumPy instead, and it says so once for each kind of reason.
 """
 
 import os
+import threading
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from formwright.contract.contract import Contract, outside
 from formwright.qualify.artifact import Artifact, read_artifact
-from formwright.qualify.library import Library, library
+from formwright.qualify.library import Failure, Library, Packed, library
 
 F32 = NDArray[np.float32]
 
@@ -41,9 +42,31 @@ def load(folder: str | Path) -> "Kernel":
     return Kernel(read_artifact(folder))
 
 
+class Prepared:
+    """A right operand that stays the same from call to call: a copy, and its packed form."""
+
+    def __init__(self, b: F32) -> None:
+        self.array = np.array(b, np.float32, order="C")
+        self.array.flags.writeable = False
+        self._packed: tuple[Library, int, Packed] | None = None
+        self._turn = threading.Lock()
+
+    def packed(self, library: Library, threads: int, a: F32, c: F32) -> Packed | Failure:
+        """The packed form for this many rows of A; packed again when their number changes."""
+        with self._turn:
+            rows = a.shape[0]
+            if self._packed is None or self._packed[:2] != (library, rows):
+                done = library.prepare(*_call_of((a, self.array, c)), threads)
+                if isinstance(done, Failure):
+                    return done
+                self._packed = (library, rows, done)
+            return self._packed[2]
+
+
 class Kernel:
     """``kernel(a, b)`` and ``kernel(a, b, out=c)``: ``a @ b`` for f32 matrices.
 
+    With a contract that lets B be prepared ahead: ``w = kernel.prepare(b)``, ``kernel(a, w)``.
     Safe to call from several threads (calls take turns) and after a fork. ``threads`` is
     the number that was qualified, or fewer if this process may use fewer cores.
     """
@@ -60,19 +83,27 @@ class Kernel:
         if not self._library().fits_cpu:
             self._unfit = Reason("cpu", "this CPU lacks instructions that the library uses")
 
-    def __call__(self, a: F32, b: F32, out: F32 | None = None) -> F32:
+    def __call__(self, a: F32, b: F32 | Prepared, out: F32 | None = None) -> F32:
         """``a @ b`` [M,N]. Raises ``ValueError`` where NumPy would: no matrices, or K differs."""
-        m, n, k = _extents(a, b)
+        right = b.array if isinstance(b, Prepared) else b
+        m, n, _ = _extents(a, right)
         if out is not None and out.shape != (m, n):
             raise ValueError(f"out has shape {out.shape}, the product ({m}, {n})")
-        reason = self.reason(a, b, out)
+        reason = self.reason(a, right, out)
         if reason is None:
             c = np.empty((m, n), np.float32) if out is None else out
-            reason = self._call(a, b, c, (m, n, k)) if m and n else None
+            prepared = b if isinstance(b, Prepared) else None
+            reason = self._call(a, right, c, prepared) if m and n else None
             if reason is None:
                 return c
         self._warn(reason)
-        return _numpy(a, b, out)
+        return _numpy(a, right, out)
+
+    def prepare(self, b: F32) -> Prepared:
+        """``b`` for many calls. Raises ``ValueError`` when the contract prepares no B ahead."""
+        if "B" not in self.contract.ahead:
+            raise ValueError(f"the contract of {self.folder.name} prepares no input ahead")
+        return Prepared(b)
 
     def reason(self, a: F32, b: F32, out: F32 | None = None) -> Reason | None:
         """Why ``kernel(a, b, out)`` would be computed by NumPy; ``None`` if it would not."""
@@ -99,14 +130,16 @@ class Kernel:
     def _library(self) -> Library:
         return library(self._bytes, self.folder.name)
 
-    def _call(self, a: F32, b: F32, c: F32, extents: tuple[int, int, int]) -> Reason | None:
-        tensors = (a, b, c)
-        failure = self._library().call(
-            [int(t.ctypes.data) for t in tensors],
-            [_row_stride(t) for t in tensors],
-            extents,
-            self.threads,
-        )
+    def _call(self, a: F32, b: F32, c: F32, prepared: Prepared | None) -> Reason | None:
+        library = self._library()
+        packed: Packed | Failure | None = None
+        if prepared is not None:
+            packed = prepared.packed(library, self.threads, a, c)
+        if isinstance(packed, Failure):
+            failure: Failure | None = packed
+        else:
+            address = None if packed is None else packed.address
+            failure = library.call(*_call_of((a, b, c)), self.threads, address)
         if failure is None:
             return None
         reason = Reason(failure.kind, failure.text)
@@ -127,6 +160,13 @@ class Kernel:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+def _call_of(tensors: tuple[F32, F32, F32]) -> tuple[list[int], list[int], list[int]]:
+    """Addresses, row strides and extents as the library takes them."""
+    a, b, _ = tensors
+    addresses = [int(t.ctypes.data) for t in tensors]
+    return addresses, [_row_stride(t) for t in tensors], [a.shape[0], b.shape[1], a.shape[1]]
 
 
 def _extents(a: F32, b: F32) -> tuple[int, int, int]:

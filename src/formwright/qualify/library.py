@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,19 +26,66 @@ class Failure:
     permanent: bool = False
 
 
+class Packed:
+    """``size`` bytes that start at a page: scratch, or inputs prepared ahead."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._bytes = np.empty(size + _PAGE, np.uint8)
+        start = int(self._bytes.ctypes.data)
+        self.address = start + -start % _PAGE
+
+
 class Library:
     """The functions of one loaded library. Calls take turns; scratch is kept between them."""
 
     def __init__(self, data: bytes, name: str) -> None:
         self._handle = _open(data, name)
         self._turn = threading.Lock()
-        self._scratch = np.empty(0, np.uint8)
+        self._scratch = Packed(0)
         self.fits_cpu = bool(self._handle.fw_cpu_ok())
 
     def call(
-        self, addresses: Sequence[int], strides: Sequence[int], extents: Sequence[int], threads: int
+        self,
+        addresses: Sequence[int],
+        strides: Sequence[int],
+        extents: Sequence[int],
+        threads: int,
+        prepared: int | None = None,
     ) -> Failure | None:
-        """One ``fw_call``: addresses in the order A, B, C, row strides in elements, M, N, K."""
+        """One ``fw_call``: addresses in the order A, B, C, row strides in elements, M, N, K.
+
+        ``prepared`` is the address that :meth:`prepare` filled, for ``fw_call_ahead``.
+        """
+        function = self._handle.fw_call if prepared is None else self._handle.fw_call_ahead
+        return self._run(function, addresses, strides, extents, threads, prepared)
+
+    def prepare(
+        self,
+        addresses: Sequence[int],
+        strides: Sequence[int],
+        extents: Sequence[int],
+        threads: int,
+    ) -> "Packed | Failure":
+        """Pack the inputs that the contract names ahead, for calls with these extents."""
+        sizes = (ctypes.c_int64 * len(extents))(*extents)
+        needed = int(self._handle.fw_ahead_bytes(sizes))
+        if needed < 0:
+            return Failure("ahead", "the library cannot prepare inputs of these extents")
+        packed = Packed(needed)
+        function = self._handle.fw_prepare
+        failure = self._run(function, addresses, strides, extents, threads, packed.address)
+        return packed if failure is None else failure
+
+    def _run(
+        self,
+        function: Any,
+        addresses: Sequence[int],
+        strides: Sequence[int],
+        extents: Sequence[int],
+        threads: int,
+        packed: int | None,
+    ) -> Failure | None:
         tensors = (ctypes.c_void_p * len(addresses))(*addresses)
         rows = (ctypes.c_int64 * len(strides))(*strides)
         sizes = (ctypes.c_int64 * len(extents))(*extents)
@@ -46,7 +93,8 @@ class Library:
             needed = int(self._handle.fw_scratch_bytes(sizes, threads))
             if needed < 0:
                 return Failure("scratch", "the library has no scratch size for these extents")
-            code = self._handle.fw_call(tensors, rows, sizes, self._room(needed), needed, threads)
+            last = () if packed is None else (packed,)
+            code = function(tensors, rows, sizes, self._room(needed), needed, threads, *last)
         if flushes_to_zero():
             _restore()
             return Failure("environment", "the library changed the rounding environment", True)
@@ -54,10 +102,9 @@ class Library:
 
     def _room(self, size: int) -> int:
         """The address of at least ``size`` bytes of scratch, page aligned."""
-        if self._scratch.size < size + _PAGE:
-            self._scratch = np.empty(size + _PAGE, np.uint8)
-        address = int(self._scratch.ctypes.data)
-        return address + -address % _PAGE
+        if self._scratch.size < size:
+            self._scratch = Packed(size)
+        return self._scratch.address
 
 
 _loaded: dict[str, Library] = {}
@@ -115,14 +162,14 @@ def _open(data: bytes, name: str) -> ctypes.CDLL:
     sizes = ctypes.POINTER(ctypes.c_int64)
     handle.fw_scratch_bytes.argtypes = [sizes, ctypes.c_int32]
     pointers = ctypes.POINTER(ctypes.c_void_p)
-    handle.fw_call.argtypes = [
-        pointers,
-        sizes,
-        sizes,
-        ctypes.c_void_p,
-        ctypes.c_int64,
-        ctypes.c_int32,
-    ]
+    call: list[Any] = [pointers, sizes, sizes, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32]
+    handle.fw_call.argtypes = call
+    if hasattr(handle, "fw_prepare"):
+        handle.fw_ahead_bytes.restype = ctypes.c_int64
+        handle.fw_ahead_bytes.argtypes = [sizes]
+        for packed in (handle.fw_prepare, handle.fw_call_ahead):
+            packed.restype = ctypes.c_int32
+            packed.argtypes = [*call, ctypes.c_void_p]
     return handle
 
 

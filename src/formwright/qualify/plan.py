@@ -11,7 +11,7 @@ from formwright.contract.inputs import KINDS, Kind
 Effort = Literal["quick", "full"]
 """``quick`` refuses what is wrong while searching; ``full`` is what qualifies."""
 
-Group = Literal["plain", "alignment", "strides", "threads"]
+Group = Literal["plain", "alignment", "strides", "threads", "ahead"]
 """What a trial adds to ``plain``: a kernel that fails there only is told so by that name."""
 
 Shape = tuple[int, int, int]
@@ -19,7 +19,10 @@ Shape = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One child's work: ``kinds`` in order at one shape. ``padding`` is added to each row."""
+    """One child's work: ``kinds`` in order at one shape. ``padding`` is added to each row.
+
+    ``ahead``: the inputs that the contract names are prepared in a call of their own.
+    """
 
     group: Group
     extents: Shape
@@ -29,6 +32,7 @@ class Trial:
     placement: Literal["start", "end"] = "start"
     threads: int = 1
     repeats: int = 1
+    ahead: bool = False
 
 
 FIRST: Final[Shape] = (7, 5, 11)
@@ -45,7 +49,9 @@ def strides(trial: Trial) -> Shape:
 
 def plain(trial: Trial) -> Trial:
     """The same call with nothing special about it."""
-    return replace(trial, group="plain", padding=(0, 0, 0), placement="start", threads=1)
+    return replace(
+        trial, group="plain", padding=(0, 0, 0), placement="start", threads=1, ahead=False
+    )
 
 
 TINY: Final[tuple[Shape, ...]] = ((1, 1, 1), (3, 5, 0), (2, 3, 1), (1, 37, 19), (41, 1, 23))
@@ -67,6 +73,7 @@ def plan(
     threads: int,
     effort: Effort,
     boundaries: Mapping[str, Sequence[int]] | None = None,
+    ahead: bool = False,
 ) -> tuple[Trial, ...]:
     """Every trial, cheap ones first. Equal arguments give equal plans.
 
@@ -81,7 +88,13 @@ def plan(
         shape = (workload["M"], workload["N"], workload["K"])
         kinds = CHECKED_AT_WORKLOADS if effort == "full" else CHECKED_AT_WORKLOADS[1:3]
         trials.append(Trial("plain", shape, kinds, _seed(rng), threads=threads))
+    if ahead:
+        trials += [replace(t, group="ahead", ahead=True) for t in trials if _tries_ahead(t)]
     return tuple(trials)
+
+
+def _tries_ahead(trial: Trial) -> bool:
+    return trial.group in ("strides", "threads") or trial.threads > 1
 
 
 def _shapes(
@@ -113,16 +126,18 @@ def _edges(rng: np.random.Generator, boundaries: Mapping[str, Sequence[int]]) ->
 
 def _trials(rng: np.random.Generator, shape: Shape, effort: Effort) -> Iterator[Trial]:
     seed = _seed(rng)
+    full = effort == "full"
     kinds: tuple[Kind, ...] = ("normal",) if shape[2] == 0 else KINDS
-    yield Trial("plain", shape, kinds, seed, repeats=2)
+    yield Trial("plain", shape, kinds, seed, repeats=1 if shape in TINY and not full else 2)
     few: tuple[Kind, ...] = ("normal",) if shape[2] == 0 else ("normal", "integer")
-    if effort == "full" or shape in (FIRST, DEEP):
+    if full or shape in (FIRST, DEEP):
         yield Trial("alignment", shape, few, seed, placement="end")
     padding = (int(rng.integers(1, 9)), int(rng.integers(1, 9)), int(rng.integers(1, 9)))
     if shape == (126, 126, 1):
         padding = (0, WIDE_PADDING, 0)
-    yield Trial("strides", shape, few, seed, padding=padding, placement="end")
-    if effort == "full":
+    if full or shape not in TINY:
+        yield Trial("strides", shape, few, seed, padding=padding, placement="end")
+    if full:
         more = (padding[2] + 1, padding[0] + 15, padding[1] + 2)
         yield Trial("strides", shape, few, seed, padding=more)
 

@@ -34,7 +34,7 @@ def validate(
     shapes are added to them. The library runs in a sandboxed child only.
     """
     start = time.perf_counter()
-    trials = plan(workloads, seed, threads, effort, boundaries)
+    trials = plan(workloads, seed, threads, effort, boundaries, bool(contract.ahead))
     runner = Runner(library, contract, sandbox)
     done: list[Run] = []
     faults: list[tuple[Trial, Fault]] = []
