@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from formwright.base.host import find_compiler
 from formwright.measure.programs import Native
 from formwright.measure.tensors import Case, Tensor
-from formwright.measure.worker import find_compiler
 
 M, N, K = 13, 17, 9
 
@@ -84,7 +84,7 @@ def compiled(candidate: Candidate, folder: Path, name: str = "candidate") -> Pat
         f"-DCPU_OK={candidate.cpu_ok}",
         f"-DSCRATCH={candidate.scratch}L",
     ]
-    command = [find_compiler(), "-O1", "-w", "-shared", "-fPIC", *defines, "-o", str(library)]
+    command = [find_compiler() or "cc", "-O1", "-w", "-shared", "-fPIC", *defines, "-o", str(library)]
     subprocess.run([*command, str(source), "-lpthread"], check=True, timeout=60)
     return library
 

@@ -3,31 +3,16 @@
 import functools
 import os
 import platform
-import shutil
 import subprocess
 import tempfile
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 
+from formwright.base.host import cache_folder, find_compiler
 from formwright.measure.outcome import MeasureError, Refused
 
 FLAGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra")
-
-
-def cache_folder() -> Path:
-    """Where things that can be made again are kept for this user."""
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "formwright"
-
-
-def find_compiler() -> str:
-    """The C compiler: gcc, clang or cc, whichever is found first."""
-    for name in ("gcc", "clang", "cc"):
-        found = shutil.which(name)
-        if found:
-            return found
-    raise MeasureError(Refused("no C compiler: install gcc or clang"))
 
 
 @functools.cache
@@ -36,6 +21,8 @@ def worker_binary() -> Path:
     native = resources.files("formwright.measure") / "native"
     sources = {name: (native / name).read_bytes() for name in ("worker.c", "confine.h")}
     compiler = find_compiler()
+    if compiler is None:
+        raise MeasureError(Refused("no C compiler: install gcc or clang"))
     key = sha256(b"\0".join([*sources.values(), compiler.encode(), platform.machine().encode()]))
     target = cache_folder() / "bin" / f"worker-{key.hexdigest()[:24]}"
     if not target.exists():

@@ -1,0 +1,219 @@
+"""The figures of this machine: what the system says of it, and what a small C program measures."""
+
+import functools
+import os
+import platform
+import re
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from importlib import resources
+from pathlib import Path
+
+from formwright.base.diagnostics import InputError, fail
+from formwright.base.host import find_compiler
+from formwright.base.quantities import Quantity
+from formwright.chip.chip import Field
+from formwright.chip.fields import FIELDS
+
+_DEFAULT_TLB = 512
+"""Where the system does not say: no core of the last decade has a smaller second-level TLB."""
+_VECTORS = (
+    # words of the system, f32 lanes, registers, compiler flags
+    (("avx512f", "avx512dq", "avx512bw", "avx512vl"), 16, 32, ("-mavx512f", "-mfma")),
+    (("avx2", "fma"), 8, 16, ("-mavx2", "-mfma")),
+    (("asimd",), 4, 32, ()),
+)
+_TIMEOUT_SECONDS = 60.0
+
+
+@functools.cache
+def _cpuinfo() -> dict[str, str]:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    first = text.split("\n\n", 1)[0]
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def cpu_name() -> str:
+    """The CPU as the system names it, with family, model and stepping (names are reused)."""
+    info = _cpuinfo()
+    name = info.get("model name") or info.get("CPU part") or platform.machine()
+    numbers = [info[key] for key in ("cpu family", "model", "stepping") if key in info]
+    return f"{name} ({'/'.join(numbers)})" if numbers else name
+
+
+def isa_words() -> tuple[str, ...]:
+    """The vector extensions that a kernel can use here, by the system's names."""
+    info = _cpuinfo()
+    flags = set((info.get("flags") or info.get("Features") or "").split())
+    known = [word for words, *_ in _VECTORS for word in words]
+    return tuple(word for word in known if word in flags)
+
+
+def usable_cores() -> tuple[int, ...]:
+    """The cores that this process may run on."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def detect_fields() -> dict[str, Field]:
+    """Every field of this machine, measured now (under 15 s).
+
+    Raises ``InputError`` where there is no C compiler or a measurement fails.
+    """
+    lanes, registers, flags = _vector()
+    fields = _described(lanes, registers)
+    caches = {level: int(fields[f"l{level}_bytes"].value) for level in (1, 2, 3)}
+    cores = usable_cores()
+    one, everyone = cores[-1:], cores
+    # Half a level leaves room for what else lives there; memory is well beyond the last level, but
+    # not so far that a small machine has no room for a buffer for each core.
+    memory = min(max(4 * caches[3], 64 << 20), 256 << 20)
+    share = max(memory // len(cores), 2 * caches[3] // len(cores), 8 << 20)
+    # A level that others share is probed at most at 8 MiB: a quarter of a large one is its own.
+    third = max(2 * caches[2], min(caches[3] // 4, 8 << 20))
+    with tempfile.TemporaryDirectory(prefix="formwright-probe-") as folder:
+        probe = _compile(Path(folder), lanes, flags)
+        fields["clock"] = _measured("clock", probe, ["clock"], one)
+        fields["core_flops"] = _measured("core_flops", probe, ["flops", "1"], one)
+        fields["flops"] = _measured("flops", probe, ["flops", str(len(cores))], everyone)
+        for name, size in (
+            ("l1_bandwidth", caches[1] // 2),
+            ("l2_bandwidth", caches[2] // 2),
+            ("l3_bandwidth", third),
+            ("core_dram_bandwidth", memory),
+        ):
+            fields[name] = _measured(name, probe, ["read", str(size), "1"], one)
+        fields["dram_bandwidth"] = _measured(
+            "dram_bandwidth", probe, ["read", str(share), str(len(cores))], everyone
+        )
+    return {name: fields[name] for name in FIELDS if name in fields}
+
+
+def _vector() -> tuple[int, int, tuple[str, ...]]:
+    words = set(isa_words())
+    for needed, lanes, registers, flags in _VECTORS:
+        if words.issuperset(needed):
+            return lanes, registers, flags
+    return 4, 16, ()
+
+
+def _described(lanes: int, registers: int) -> dict[str, Field]:
+    """What the system says without measuring."""
+    isa = " ".join(isa_words()) or "baseline"
+    tlb, tlb_source = _tlb()
+    fields = {
+        "cores": _stated("cores", len(usable_cores()), "cores this process may run on"),
+        "vector_lanes": _stated("vector_lanes", lanes, f"instruction set: {isa}"),
+        "vector_registers": _stated("vector_registers", registers, f"instruction set: {isa}"),
+        "accumulators": _stated("accumulators", lanes * registers, "vector registers x lanes"),
+        "line_bytes": _stated("line_bytes", *_line()),
+        "page_bytes": _stated("page_bytes", os.sysconf("SC_PAGESIZE"), "sysconf PAGESIZE"),
+        "tlb_entries": _stated("tlb_entries", tlb, tlb_source),
+    }
+    size, source = 32 << 10, "not stated by the system: a conservative default"
+    for level in (1, 2, 3):
+        found = _cache(level)
+        if found is not None:
+            size, source = found
+        elif level > 1:
+            size = max(size, 128 << 10 if level == 2 else 512 << 10)
+            source = f"no level {level} is stated by the system: taken as the level below it"
+        fields[f"l{level}_bytes"] = _stated(f"l{level}_bytes", size, source)
+    return fields
+
+
+def _stated(name: str, value: int, source: str) -> Field:
+    return Field(Quantity(Fraction(value), FIELDS[name].dimension), source)
+
+
+def _cache(level: int) -> tuple[int, str] | None:
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            found = int((folder / "level").read_text())
+            kind = (folder / "type").read_text().strip()
+            size = (folder / "size").read_text().strip()
+        except (OSError, ValueError):
+            continue
+        match = re.fullmatch(r"(\d+)([KM]?)", size)
+        if found == level and kind != "Instruction" and match:
+            return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]], f"sysfs, {folder.name}"
+    name = "SC_LEVEL1_DCACHE_SIZE" if level == 1 else f"SC_LEVEL{level}_CACHE_SIZE"
+    size_by_libc = _sysconf(name)
+    return (size_by_libc, f"sysconf {name}") if size_by_libc > 0 else None
+
+
+def _line() -> tuple[int, str]:
+    size = _sysconf("SC_LEVEL1_DCACHE_LINESIZE")
+    return (size, "sysconf LEVEL1_DCACHE_LINESIZE") if size > 0 else (64, "default: 64 bytes")
+
+
+def _sysconf(name: str) -> int:
+    return os.sysconf(name) if name in os.sysconf_names else 0
+
+
+def _tlb() -> tuple[int, str]:
+    match = re.match(r"(\d+) 4K pages", _cpuinfo().get("TLB size", ""))
+    if match:
+        return int(match[1]), "/proc/cpuinfo, TLB size"
+    return _DEFAULT_TLB, "not stated by the system: a conservative default"
+
+
+def _compile(folder: Path, lanes: int, flags: Sequence[str]) -> Path:
+    compiler = find_compiler()
+    if compiler is None:
+        raise fail("measuring this machine needs a C compiler", hint="install gcc or clang")
+    source = folder / "probe.c"
+    text = (resources.files("formwright.chip") / "native" / "probe.c").read_text(encoding="utf-8")
+    source.write_text(text, encoding="utf-8")
+    program = folder / "probe"
+    # Contraction makes the multiply-add one instruction; nothing here depends on rounding.
+    options = ["-O2", "-ffp-contract=fast", "-Wno-psabi", f"-DLANES={lanes}", *flags]
+    _run([compiler, *options, "-o", str(program), str(source), "-lpthread"], "compile the probe")
+    return program
+
+
+def _measured(name: str, probe: Path, arguments: Sequence[str], cores: Sequence[int]) -> Field:
+    """The best of the runs: what else runs on the machine can only lower a figure."""
+    output = _run([str(probe), *arguments, *map(str, cores)], f"measure {name}")
+    figures = [int(line) for line in output.split()]
+    if not figures or min(figures) <= 0:
+        raise fail(f"measuring {name} gave no figure", hint="run it again")
+    best = max(figures)
+    spread = Fraction(best - int(statistics.median(figures)), best)
+    kind = FIELDS[name]
+    if not kind.low <= best <= kind.high:
+        raise fail(f"measuring {name} gave {best}, which is absurd", hint="run it again")
+    return Field(
+        Quantity(Fraction(best), kind.dimension),
+        f"measured: best of {len(figures)} runs of probe.c {arguments[0]}",
+        datetime.now(UTC).strftime("%Y-%m-%d"),
+        Fraction(round(spread * 1000), 1000),
+    )
+
+
+def _run(command: Sequence[str], what: str) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_SECONDS,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _failed(what, str(error)) from error
+    if done.returncode != 0:
+        raise _failed(what, done.stderr.strip() or f"exit status {done.returncode}")
+    return done.stdout
+
+
+def _failed(what: str, why: str) -> InputError:
+    return fail(f"cannot {what}: {why}", hint="check the C compiler")
