@@ -102,7 +102,8 @@ class Agreement:
                     continue
                 runs = tuple(chain.steps[n].instance for n in _accumulating(chain))
                 facts = chain_conditions(chain, self._atoms)
-                key = (tuple(r.site.number for r in runs), token.output, token.reduction)
+                numbers = tuple(r.site.number for r in runs)
+                key = (numbers, token.output, token.reduction, chain.branches)
                 flat = _parts(facts)
                 if key in found:
                     flat = tuple(f for f in found[key].facts if f in set(flat))
@@ -118,6 +119,7 @@ class Agreement:
         )
         facts = (*one.facts, *two.facts, *(eq(a, b) for a, b in pairs))
         alike = [r.site for r in one.runs] == [r.site for r in two.runs]
+        alike = alike and one.chain.branches == two.chain.branches
         runs = zip(one.runs, two.runs, strict=False)
         wrong = disj(differ(a, b) for a, b in runs) if alike else TRUE
         actors = (*_actors(one.chain), *_actors(two.chain))

@@ -43,12 +43,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """``factors`` are input cells with the step that reads them."""
+    """``factors`` are input cells with the step that reads them.
+
+    ``branches`` are the sides of sums that were taken: two sides are two terms even when the
+    same runs compute them.
+    """
 
     steps: tuple[Step, ...]
     factors: tuple[tuple[int, Access], ...] = ()
     selects: tuple[tuple[int, Expr, bool], ...] = ()
     coefficient: Fraction = Fraction(1)
+    branches: tuple[tuple[int, str], ...] = ()
 
     def substituted(self, values: Mapping[str, Poly]) -> "Chain":
         def put(run: Instance) -> Instance:
@@ -119,18 +124,20 @@ class Chains:
             case Read(access):
                 return self._read(access, chain, step, path, tag)
             case Op("+", (a, b)):
-                both = self._value(a, chain, step, path, tag + "l")
-                return both + self._value(b, chain, step, path, tag + "r")
+                left, right = _sides(chain, step)
+                both = self._value(a, left, step, path, tag + "l")
+                return both + self._value(b, right, step, path, tag + "r")
             case Op("-", (a, b)):
-                minus = replace(chain, coefficient=-chain.coefficient)
-                both = self._value(a, chain, step, path, tag + "l")
+                left, right = _sides(chain, step)
+                minus = replace(right, coefficient=-right.coefficient)
+                both = self._value(a, left, step, path, tag + "l")
                 return both + self._value(b, minus, step, path, tag + "r")
             case Op("neg", (a,)):
                 minus = replace(chain, coefficient=-chain.coefficient)
                 return self._value(a, minus, step, path, tag)
             case Op("*", (a, b)):
-                left = self._value(a, chain, step, path, tag + "l")
-                return self._values(b, [(c, step) for c in left], path, tag + "r")
+                firsts = self._value(a, chain, step, path, tag + "l")
+                return self._values(b, [(c, step) for c in firsts], path, tag + "r")
             case Select(cond, then, other):
                 yes = replace(chain, selects=(*chain.selects, (step, cond, True)))
                 no = replace(chain, selects=(*chain.selects, (step, cond, False)))
@@ -164,6 +171,11 @@ class Chains:
                 raise UnderivableError("terms that come back to their own buffer", access.span)
             found += self._value(source.apply.value, longer, place, (*path, source), name)
         return found
+
+
+def _sides(chain: Chain, step: int) -> tuple[Chain, Chain]:
+    left = replace(chain, branches=(*chain.branches, (step, "left")))
+    return left, replace(chain, branches=(*chain.branches, (step, "right")))
 
 
 def target(chain: Chain, atoms: Atoms) -> Cell:

@@ -106,8 +106,8 @@ class Order:
             for wait in self._candidates(site, event, until):
                 closed = passed(wait, start, Commit, self._atoms).minus(group)
                 pending = number(node.pending, wait.env, self._atoms)
-                done = le(pending + ONE, closed.poly(self._atoms))
-                found.append((wait, done))
+                since = closed.poly(self._atoms)  # groups closed from that of the event on
+                found.append((wait, conj((le(ONE, since), le(pending + ONE, since)))))
         return found
 
     def _candidates(self, site: Site, event: Instance, until: Instance) -> list[Instance]:

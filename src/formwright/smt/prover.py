@@ -15,6 +15,7 @@ from formwright.smt.agreement import Agreement
 from formwright.smt.atoms import Atoms
 from formwright.smt.design import divisor_goals, fits_goals, implied_goals
 from formwright.smt.encode import UnderivableError
+from formwright.smt.encoding import Encoding
 from formwright.smt.goals import Goal, Query
 from formwright.smt.instances import fresh, guards
 from formwright.smt.menus import cover
@@ -52,13 +53,14 @@ class Prover:
         self._timeout_ms = timeout_ms
         self._counted = False
         self._atoms = Atoms()
+        self._linear = Encoding(self._atoms, exact=False)
         atoms, constraints = self._atoms, [c.condition for c in template.constraints]
         self._k2 = self._solver(premises(template, schedule_conditions(template), atoms))
         self._k1 = self._solver(premises(template, constraints, atoms))
         self._scope = self._solver(premises(template, [], atoms))
 
     def _solver(self, rules: Premises) -> Solver:
-        return Solver(self._atoms, rules, self._timeout_ms)
+        return Solver(self._atoms, rules, self._timeout_ms, self._linear)
 
     def tasks(self) -> Iterator[Task]:
         """K1, the derived requirements, K2, K3, in this order."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement
 
-from formwright.ir.program import Access, ApplyOp, For, If
-from formwright.ir.rewrite import accesses, free_names
+from formwright.ir.program import Access, ApplyOp
+from formwright.ir.rewrite import accesses
 from formwright.smt.atoms import Atoms
 from formwright.smt.encode import UnderivableError
 from formwright.smt.goals import Actor, Goal, Query
@@ -21,7 +21,7 @@ from formwright.smt.instances import (
     team_names,
 )
 from formwright.smt.order import Order, owner_facts
-from formwright.smt.sites import Site, Sites
+from formwright.smt.sites import Site, Sites, names_in
 from formwright.smt.terms import (
     ZERO,
     Formula,
@@ -99,7 +99,7 @@ class Schedule:
                 return []
             owners = team_names(site)
             below = site.frames[team + 1 :]
-            if not any(owners & _names(f.node) for f in below):
+            if not any(owners & names_in(f.node) for f in below):
                 return []
             one = fresh(site, "e", {}, 0)
             env = {n: symbol(f"{n}@f") if n in owners else p for n, p in one.env.items()}
@@ -276,16 +276,6 @@ def _hints(e: Instance, f: Instance, atoms: Atoms) -> tuple[Poly, ...]:
         *cell(e, e.site.apply.destination, atoms).index,
         *cell(f, f.site.apply.destination, atoms).index,
     )
-
-
-def _names(node: object) -> frozenset[str]:
-    match node:
-        case For(_, lo, hi):
-            return free_names(lo) | free_names(hi)
-        case If(cond):
-            return free_names(cond)
-        case _:
-            return frozenset()
 
 
 def place(site: Site) -> str:

@@ -1,10 +1,11 @@
 """Where each statement of a program stands: the text that conditions are derived from."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from formwright.base.source import Span
+from formwright.ir.expr import Expr
 from formwright.ir.program import (
     Access,
     Alloc,
@@ -21,6 +22,7 @@ from formwright.ir.program import (
     Stmt,
     Wait,
 )
+from formwright.ir.rewrite import free_names, map_stmt
 from formwright.smt.encode import UnderivableError
 
 
@@ -156,12 +158,41 @@ def _walk(
                 if in_team:
                     raise UnderivableError("a fork inside a team is not derived yet", node.span)
                 yield from _walk(body, frames, homes, kind == "team")
-            case Apply() | Barrier() | Commit() | Wait() | Arrive() | Await():
+            case Apply():
+                _refuse_named_agent(frames)
+                yield Site(0, frames, dict(homes), node.span)
+            case Barrier() | Commit() | Wait() | Arrive() | Await():
                 yield Site(0, frames, dict(homes), node.span)
             case Hint():
                 pass
             case _:
                 assert_never(node)
+
+
+def _refuse_named_agent(frames: tuple[Frame, ...]) -> None:
+    """An agent does not choose its points (rule P4), so it can't be named on the way to one."""
+    owners: set[str] = set()
+    for frame in frames:
+        named = owners & names_in(frame.node)
+        if named:
+            raise UnderivableError(
+                f'an apply that depends on the agent "{min(named)}"', frame.node.span
+            )
+        if isinstance(frame.node, Par) and frame.node.kind == "team":
+            owners |= set(frame.node.vars)
+
+
+def names_in(node: Stmt) -> frozenset[str]:
+    """The names that a statement itself reads, without its body."""
+    found: set[str] = set()
+
+    def note(expr: Expr) -> Expr:
+        found.update(free_names(expr))
+        return expr
+
+    shallow = replace(node, body=()) if isinstance(node, For | Par | If) else node
+    map_stmt(shallow, note)
+    return frozenset(found)
 
 
 def common(left: Site, right: Site) -> int:

@@ -39,13 +39,22 @@ class Answer:
 
 
 class Solver:
-    """Answers queries under fixed premises; ``queries`` counts calls of z3."""
+    """Answers queries under fixed premises; ``queries`` counts calls of z3.
 
-    def __init__(self, atoms: Atoms, premises: Premises, timeout_ms: int = 2000) -> None:
+    ``linear`` is an encoding of the same atoms to share, so that texts are made once.
+    """
+
+    def __init__(
+        self,
+        atoms: Atoms,
+        premises: Premises,
+        timeout_ms: int = 2000,
+        linear: Encoding | None = None,
+    ) -> None:
         self._atoms = atoms
         self._premises = premises
         self._timeout_ms = timeout_ms
-        self._linear = Encoding(atoms, exact=False)
+        self._linear = linear or Encoding(atoms, exact=False)
         self.queries = 0
 
     def answer(self, query: Query) -> Answer:

@@ -9,6 +9,7 @@ from formwright.ir.template import Template
 from formwright.proof.verdict import Verdict
 from formwright.smt.atoms import Atoms
 from formwright.smt.encode import UnderivableError
+from formwright.smt.encoding import Encoding
 from formwright.smt.premises import Premises, premises, schedule_conditions
 from formwright.smt.schedule import Schedule
 from formwright.smt.sites import sites_of
@@ -45,13 +46,14 @@ class _Family:
             raise UnderivableError("counters are not derived yet")
         goals = [g for g in Schedule(sites, inputs, self._atoms).goals() if g.condition in SCHEDULE]
         self._queries = [q for g in goals for q in g.build()]
+        self._linear = Encoding(self._atoms, exact=False)
         self._settled: dict[tuple[int, frozenset[tuple[str, int]]], Verdict] = {}
 
     def verdict(self, values: Mapping[str, int], timeout_ms: int) -> Verdict:
         """The worst verdict of the conditions; a query that reads no value is settled once."""
         worst: Verdict = "proved"
         rules = self._premises(values)
-        solver = Solver(self._atoms, rules, timeout_ms)
+        solver = Solver(self._atoms, rules, timeout_ms, self._linear)
         for number, query in enumerate(self._queries):
             names = self._names([*query.facts, query.goal, *rules.conditions])
             key = (number, frozenset(i for i in values.items() if i[0] in names))
