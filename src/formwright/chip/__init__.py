@@ -1,7 +1,7 @@
 """The machines that designs are for: fields with units and sources, files, and this machine.
 
 ``fields`` says which fields there are and what is absurd; ``chip`` is the data; ``reader`` reads
-and writes the files; ``detect`` measures this machine with the C program in ``native``; ``load``
+and writes the files; ``machine`` measures this machine with the C program in ``native``; ``load``
 finds a chip by name. Figures are exact numbers in base units (bytes, Hz, flop/s, byte/s, cycles).
 """
 

@@ -8,7 +8,7 @@ from formwright.base.host import cache_folder
 from formwright.base.source import Source
 from formwright.base.toml import read_toml, read_toml_file
 from formwright.chip.chip import Chip
-from formwright.chip.detect import cpu_name, detect_fields, isa_words
+from formwright.chip.machine import cpu_name, detect_fields, isa_words
 from formwright.chip.reader import read_chip, write_chip
 
 LOCAL = "local"
