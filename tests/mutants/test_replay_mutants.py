@@ -44,10 +44,12 @@ def deletions(body: tuple[Stmt, ...]) -> Iterator[tuple[tuple[Stmt, ...], Stmt]]
 
 def broken(template: Template, points: list[dict[str, int]]) -> bool:
     """Some schedule at some point shows a defect."""
-    for point in points:
-        prepared = prepare(template, point)
-        barriers = run_prepared(prepared, TEXTUAL).barriers
-        for schedule in adversarial(barriers, point.get("W", 1), asynchronous=False):
+    several = [(point, prepare(template, point)) for point in points]
+    first = [run_prepared(prepared, TEXTUAL) for _, prepared in several]
+    if any(outcome.status == "defect" for outcome in first):
+        return True
+    for (point, prepared), outcome in zip(several, first, strict=True):
+        for schedule in adversarial(outcome.barriers, point.get("W", 1), asynchronous=False):
             if run_prepared(prepared, schedule).status == "defect":
                 return True
     return False
@@ -134,3 +136,57 @@ def test_faults_of_table_19_are_replayed(fault: str) -> None:
 def test_a_sound_template_gives_no_counterexample() -> None:
     refutation = Refutation("lifetime", "x", dict(TILING_POINTS[0]), (), "")
     assert replay(shipped("shared_memory_tiling"), refutation, seconds=0.5) is None
+
+
+TILING_EDITS = [
+    ("0 .. min(P, KT)", "1 .. min(P, KT)"),
+    ("0 .. min(P, KT)", "0 .. min(P, KT) - 1"),
+    ("for p in 0 .. KT", "for p in 1 .. KT"),
+    ("for p in 0 .. KT", "for p in 0 .. KT - 1"),
+    ("for p in 0 .. KT", "for p in 0 .. floor(K/Tk)"),
+    ("if p+P < KT", "if p+P < KT - 1"),
+    ("sA<p+P>[r,k] = A", "sA<p>[r,k] = A"),
+    ("sB<p+P>[k,s] = B", "sB<p+P+1>[k,s] = B"),
+    ("A[i*Tm+r, (p+P)*Tk+k]", "A[i*Tm+r, p*Tk+k]"),
+    ("A[i*Tm+r, (p+P)*Tk+k]", "A[i*Tm+r, (p+P)*Tk]"),
+    ("B[(p+P)*Tk+k, j*Tn+s]", "B[(p+P)*Tk+k, i*Tn+s]"),
+    ("acc[r,s] += sA<p>[r,k]", "acc[r,s] += sA<p+1>[r,k]"),
+    ("acc[r,s] += sA<p>[r,k]", "acc[r,s] = sA<p>[r,k]"),
+    ("if beta = 1", "if beta = 0"),
+    ("        barrier\n        acc", "        if p > 0:\n          barrier\n        acc"),
+    ("        barrier\n        acc", "        if w = 0:\n          barrier\n        acc"),
+    ("C[i*Tm+r, j*Tn+s] = acc", "C[j*Tm+r, i*Tn+s] = acc"),
+    ("C[i*Tm+r, j*Tn+s] = acc", "C[i*Tm+r, j*Tn+s] += acc"),
+    ("register dist 2", "shared"),
+]
+
+
+@pytest.mark.parametrize("edit", TILING_EDITS, ids=lambda edit: edit[1].strip()[:40])
+def test_altered_tiling_is_broken(edit: tuple[str, str]) -> None:
+    points = [*TILING_POINTS, {**TILING_POINTS[0], "M": 1, "N": 5, "K": 4, "Tk": 3}]
+    assert broken(edited(edit), points)
+
+
+PACKED_EDITS = [
+    ("Bp[jp,l,s] = B[pc*Kc+l,", "Bp[jp,l,s] = B[pc*Kc+l+1,"),
+    ("jc*Nc+jp*Nr+s] clip", "jp*Nr+s] clip"),
+    ("A[ic*Mc+ip*Mr+r, pc*Kc+l] clip", "A[ic*Mc+ip*Mr+r, pc*Kc+l]"),
+    ("A[ic*Mc+ip*Mr+r, pc*Kc+l]", "A[ip*Mr+r, pc*Kc+l]"),
+    ("max(1, ceil(K/Kc))", "ceil(K/Kc)"),
+    ("max(1, ceil(K/Kc))", "max(1, floor(K/Kc))"),
+    ("min(Kc, K-pc*Kc)", "min(Kc, K-pc*Kc) - 1"),
+    ("if pc = 0", "if pc <= 1"),
+    ("if pc > 0", "if pc > 1"),
+    ("if pc > 0", "if pc >= 0"),
+    ("(jb*Jb+jr)*Nr+s] = acc", "jr*Nr+s] = acc"),
+    ("Ap[ir,l,r] * Bp[jb*Jb+jr,l,s]", "Ap[ir,l,r] * Bp[jr,l,s]"),
+    ("Ap[ir,l,r] * Bp", "Ap[0,l,r] * Bp"),
+    ("    for pc in 0 .. max(1", "    par grid pc in max(1"),
+    ("par grid (ic, jb) in ceil(M/Mc),", "par grid (ic, jb) in floor(M/Mc),"),
+]
+
+
+@pytest.mark.parametrize("edit", PACKED_EDITS, ids=lambda edit: edit[1].strip()[:40])
+def test_altered_packed_product_is_broken(edit: tuple[str, str]) -> None:
+    points = [*PACKED_POINTS, {**PACKED_POINTS[0], "N": 9, "Nc": 6, "K": 5}]
+    assert broken(edited(edit, name="packed_gemm"), points)

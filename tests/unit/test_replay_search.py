@@ -1,0 +1,150 @@
+"""From a claim to a counterexample: words, miniatures, and what is not believed."""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from formwright.base.source import Source
+from formwright.ir.expr import Compare, Var, num
+from formwright.ir.inline import inlined
+from formwright.ir.template import Constraint, Requirement, Template
+from formwright.lang import load, parse
+from formwright.proof.refutation import Refutation
+from formwright.replay import replay
+from formwright.replay.sizes import candidates, family, full_sizes
+
+VARIANTS = Path(__file__).parents[1] / "variants"
+POINT: dict[str, int | Fraction] = {
+    "M": 1000,
+    "N": 1000,
+    "K": 1000,
+    "W": 4,
+    "Tm": 16,
+    "Tn": 16,
+    "Tk": 8,
+    "S": 2,
+    "P": 1,
+    "beta": 0,
+    "chip.shared_bytes": 98304,
+    "chip.accumulators": 32768,
+}
+
+
+@cache
+def weak() -> Template:
+    return load(str(VARIANTS / "tiling_weak.fw"))[1]
+
+
+@cache
+def packed() -> Template:
+    return load("packed_gemm")[1]
+
+
+def claim(condition: str, **values: int | Fraction) -> Refutation:
+    return Refutation(condition, condition, {**POINT, **values}, (), "")
+
+
+def test_the_race_of_figure_7_in_its_words() -> None:
+    found = replay(weak(), claim("lifetime"))
+    assert found is not None
+    assert found.replayed
+    assert found.text == (
+        "C[0,1] accumulates A[0,2]*B[4,1] instead of A[0,2]*B[2,1]\n"
+        "miniature: Tm = 2, Tn = 2, Tk = 1 stand for the menu's tiles"
+    )
+    shown = {n: found.values[n] for n in ("M", "N", "K", "W", "S", "P", "beta")}
+    assert shown == {"M": 2, "N": 2, "K": 5, "W": 2, "S": 2, "P": 1, "beta": 0}
+    assert found.trace[:5] == (
+        "w1: sB<2>[0,1] = B[2,1]  (slot 0, held sB<0>)",
+        "w1: acc[1,0] += sA<2>[1,0]*sB<2>[0,0]",
+        "w1: sA<4>[1,0] = A[1,4]  (slot 0, held sA<2>)",
+        "w1: sB<4>[0,1] = B[4,1]  (slot 0, held sB<2>)",
+        "w0: acc[0,1] += sA<2>[0,0]*sB<2>[0,1]  (slot 0 holds sB<4>)",
+    )
+    assert found.trace[5].startswith("with M = 16, N = 16, K = 40, Tm = 16, Tn = 16, Tk = 8: ")
+
+
+def test_a_claim_about_a_safe_point_is_not_believed() -> None:
+    for condition in ("lifetime", "readiness", "race"):
+        assert replay(weak(), claim(condition, S=3), seconds=0.3) is None
+
+
+def test_a_claim_of_the_wrong_condition_is_not_believed() -> None:
+    """The data were there and were overwritten: that is no failure of readiness."""
+    assert replay(weak(), claim("readiness"), seconds=0.3) is None
+    assert replay(weak(), claim("coverage"), seconds=0.3) is None
+
+
+def test_divisibility_holds_in_the_miniature_too() -> None:
+    """``Mc mod Mr = 0`` is kept, so that no false counterexample is drawn."""
+    sizes = {"Mr": 6, "Nr": 16, "Kc": 256, "Mc": 96, "Nc": 768, "Jb": 4}
+    base: dict[str, int | bool | Fraction] = {"M": 99, "N": 99, "K": 99, **sizes}
+    around = family(inlined(packed()), base)
+    for number, values in enumerate(candidates(around, empty_reduction=False)):
+        assert int(values["Mc"]) % int(values["Mr"]) == 0
+        assert int(values["Nc"]) % int(values["Nr"]) == 0
+        if number > 50:
+            break
+    refutation = Refutation("exact_once", "x", {"M": 99, "N": 99, "K": 99, **sizes}, (), "")
+    assert replay(packed(), refutation, seconds=0.5) is None
+
+
+def test_a_miniature_grows_back_to_the_menus() -> None:
+    around = family(inlined(weak()), {**POINT})
+    small = next(candidates(around, empty_reduction=False))
+    assert {n: small[n] for n in ("M", "N", "K", "Tm", "Tn", "Tk")} == {
+        "M": 2,
+        "N": 2,
+        "K": 5,
+        "Tm": 2,
+        "Tn": 2,
+        "Tk": 1,
+    }
+    assert around.miniature(small) == ("Tm = 2", "Tn = 2", "Tk = 1")
+    for full in full_sizes(around, small):
+        assert not around.miniature(full)
+        assert full["K"] == 40
+
+
+def test_floor_in_the_reduction_loses_terms() -> None:
+    text = load("packed_gemm")[0].text.replace("max(1, ceil(K/Kc))", "max(1, floor(K/Kc))")
+    broken = parse(Source("floor.fw", text))
+    values = {"M": 9, "N": 9, "K": 99, "Mr": 4, "Nr": 8, "Kc": 64, "Mc": 24, "Nc": 96, "Jb": 1}
+    found = replay(broken, Refutation("coverage", "x", dict(values), (), ""))
+    assert found is not None
+    assert " misses A[" in found.text
+
+
+@pytest.mark.parametrize(
+    ("condition", "change", "words"),
+    [
+        ("implied", "requirement", "the requirement never does not"),
+        ("menu", "constraint", "none of the 1800 assignments"),
+        ("fits", "", "the shared buffers take 2048 bytes and chip.shared_bytes is 2047"),
+    ],
+)
+def test_conditions_on_numbers_alone(condition: str, change: str, words: str) -> None:
+    never = Compare("<", Var("S"), num(1))
+    template = weak()
+    if change == "requirement":
+        template = replace(template, requires=(Requirement("never", never),))
+    if change == "constraint":
+        template = replace(template, constraints=(Constraint("never", never),))
+    if condition == "fits":
+        template = replace(template, constraints=())
+        # The scope asks for 2048 bytes: judged here without it.
+        scope = replace(template.scope, chip=())
+        template = replace(template, scope=scope)
+    values = {"chip.shared_bytes": 2047} if condition == "fits" else {}
+    found = replay(template, claim(condition, **values))
+    assert found is not None
+    assert words in found.text
+    assert found.replayed
+
+
+def test_numbers_that_hold_give_nothing() -> None:
+    for condition in ("implied", "menu", "fits", "divisor"):
+        assert replay(weak(), claim(condition), seconds=0.3) is None
