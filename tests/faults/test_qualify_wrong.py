@@ -226,3 +226,12 @@ def test_calls_on_prepared_inputs_are_checked_by_a_name_of_their_own(folder, aft
     for check in validation.refuted:
         assert check.name == "ahead"
         assert "on inputs prepared ahead" in check.message
+
+
+def test_a_contract_without_empty_sums_does_not_ask_for_them(folder):
+    library = compile_kernel(folder, "no_empty", "if (K < 1) return 1;" + NAIVE)
+    contract = gemm_contract(extents={"K": (1, 4096)})
+    validation = validate(library, contract, WORKLOADS, seed=11, effort="quick")
+    assert validation.verdict == "held"
+    assert {c.name for c in validation.checks} == set(CLAUSES) - {"ahead", "threads", "empty_sum"}
+    assert judged(library).refuted[0].message.startswith("returns: the kernel returned error")

@@ -1,6 +1,7 @@
 """Which clause of the contract a fault breaks, and what that makes of the checks."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -88,9 +89,12 @@ def of_failure(failure: Failure, trial: Trial) -> tuple[str, str]:
 
 
 def checks_of(
-    faults: list[tuple[Trial, Fault]], tested: Counter[str], complete: bool
+    faults: list[tuple[Trial, Fault]], tested: Counter[str], complete: bool, optional: Sequence[str]
 ) -> tuple[Check, ...]:
-    """The refuted checks first, then every other clause with the runs behind it."""
+    """The refuted checks first, then every other clause with the runs behind it.
+
+    ``complete``: every trial was run. ``optional`` clauses without a run are left out.
+    """
     found: dict[str, Check] = {}
     for trial, fault in faults:
         found.setdefault(
@@ -105,7 +109,7 @@ def checks_of(
         )
     checks = list(found.values())
     for name, says in CLAUSES.items():
-        if name in found or (name in OPTIONAL and complete and not tested[name]):
+        if name in found or (name in optional and complete and not tested[name]):
             continue
         verdict: Verdict = "held" if complete and tested[name] else "unresolved"
         detail = says if verdict == "held" else "not decided: an earlier check failed"
