@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from formwright.cli.output import HELD, emit_json, progress_console
+from formwright.cli.output import HELD, console, emit_json, progress_console
 
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 
@@ -24,13 +24,15 @@ def detect(json_: Json = False) -> int:
     if json_:
         emit_json(chip_as_json(chip))
     else:
-        print_chip(chip)
+        print_chip(console(), chip)
     return HELD
 
 
 @chip_app.command("show", epilog="Example: formwright chip show illustrative")
 def show(
-    name: Annotated[str, typer.Argument(help="A chip that ships, local, or a TOML file.")] = "local",
+    name: Annotated[
+        str, typer.Argument(help="A chip that ships, local, or a TOML file.")
+    ] = "local",
     json_: Json = False,
 ) -> int:
     """Show a chip's fields, with the source of each."""
@@ -41,7 +43,7 @@ def show(
     if json_:
         emit_json(chip_as_json(chip))
     else:
-        print_chip(chip)
+        print_chip(console(), chip)
     return HELD
 
 

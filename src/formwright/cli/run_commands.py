@@ -15,9 +15,7 @@ def run(
     out: Annotated[Path, typer.Option("--out", help="Where the journal and artifacts go.")] = Path(
         "out"
     ),
-    set_: Annotated[
-        str, typer.Option("--set", help="One other workload: M=640,N=11,K=2000.")
-    ] = "",
+    set_: Annotated[str, typer.Option("--set", help="One other workload: M=640,N=11,K=2000.")] = "",
     json_: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> int:

@@ -110,7 +110,9 @@ def show(file: File, json_: Json = False) -> int:
 def fmt(
     file: Annotated[Path, typer.Argument(help="A .fw file.")],
     write: Annotated[bool, typer.Option("--write", "-w", help="Rewrite the file.")] = False,
-    check_: Annotated[bool, typer.Option("--check", help="Only say whether it would change.")] = False,
+    check_: Annotated[
+        bool, typer.Option("--check", help="Only say whether it would change.")
+    ] = False,
     json_: Json = False,
 ) -> int:
     """Format a template; the text goes to standard output unless --write is given."""

@@ -13,7 +13,8 @@ from formwright.contract.problem import Workload
 from formwright.flow.choosing import choose
 from formwright.flow.setting import Proved, Setting, fractions_as_text
 from formwright.ir.inline import inlined
-from formwright.milp import check, objective_of, solve
+from formwright.milp.check import check, objective_of
+from formwright.milp.solve import solve
 from formwright.qualify.validate import validate
 
 POOL = 256
@@ -36,9 +37,9 @@ class Candidate:
 def designs(setting: Setting, workload: Workload, number: int) -> list[dict[str, Any]]:
     """The designs that round ``number`` looks at, best by the model first."""
     return list(
-        setting.journal.step(
-            f"solve/{workload.name}/{number}", lambda: _solve(setting, workload)
-        )["designs"]
+        setting.journal.step(f"solve/{workload.name}/{number}", lambda: _solve(setting, workload))[
+            "designs"
+        ]
     )
 
 
@@ -73,9 +74,7 @@ def _solve(setting: Setting, workload: Workload) -> dict[str, Any]:
     return {"designs": found, "solutions": solutions}
 
 
-def prepare(
-    setting: Setting, workload: Workload, design: Mapping[str, Any]
-) -> Candidate | None:
+def prepare(setting: Setting, workload: Workload, design: Mapping[str, Any]) -> Candidate | None:
     """Check, build and validate one design; ``None`` when it is refused (the journal says why)."""
     proved = setting.templates[design["template"]]
     assignment = dict(design["assignment"])

@@ -83,9 +83,7 @@ def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str
     """The winner and every baseline afresh: new processes, inputs the search has not seen."""
     setting.listener.stage(f"{workload.name}: confirming against {_names(setting)}")
     contract = setting.problem.contract
-    programs: dict[str, Program] = {
-        OURS: Native(winner.library, setting.threads, contract.ahead)
-    }
+    programs: dict[str, Program] = {OURS: Native(winner.library, setting.threads, contract.ahead)}
     for name in setting.problem.baselines:
         programs[name] = Baseline(cast(BaselineName, name), setting.threads, contract.ahead)
     timing: dict[str, Any] = setting.journal.step(

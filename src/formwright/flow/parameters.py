@@ -26,7 +26,9 @@ def parse_settings(text: str, what: str = "--set") -> dict[str, int]:
         digits = number.removeprefix("-")
         if not equals or not name.isidentifier() or not digits.isascii() or not digits.isdigit():
             faults.append(
-                Diagnostic(f'{what}: "{part}" is not NAME=INTEGER', hint=f"as in {what} M=1000,N=64")
+                Diagnostic(
+                    f'{what}: "{part}" is not NAME=INTEGER', hint=f"as in {what} M=1000,N=64"
+                )
             )
         elif len(digits) > 15 or abs(int(number)) > MAX_VALUE:
             faults.append(Diagnostic(f"{what}: {name} is beyond {MAX_VALUE}"))
@@ -104,9 +106,7 @@ def _outside(template: Template, values: Mapping[str, Scalar]) -> list[Diagnosti
     ]
     for relation in scope.relations:
         if not truth(relation, values):
-            faults.append(
-                Diagnostic(f"the scope of {template.name} needs {show_expr(relation)}")
-            )
+            faults.append(Diagnostic(f"the scope of {template.name} needs {show_expr(relation)}"))
     return faults
 
 

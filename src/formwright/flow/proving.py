@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from formwright.flow.cache import cache_directory
+from formwright.base.host import cache_folder
 from formwright.ir.template import Template
 from formwright.lang import load
 from formwright.proof.store import ProofStore
@@ -34,7 +34,7 @@ def prove(
     ``fresh`` proves again whatever is kept. Only a complete proof is kept: a refuted or
     unresolved template is looked at anew each time.
     """
-    proofs = ProofStore(store or cache_directory() / "proofs")
+    proofs = ProofStore(store or cache_folder() / "proofs")
     if not fresh:
         kept = proofs.get(template)
         if kept is not None:

@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
-from formwright.milp import objective_of
+from formwright.milp.check import objective_of
 
 PULL = 0.01
 """Weight of (log change)^2 beside the mean squared log error."""

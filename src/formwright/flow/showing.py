@@ -23,9 +23,7 @@ def summary(reference: str) -> dict[str, Any]:
         "digest": digest(inlined(template)),
         "levels": [template.coarse, template.fine],
         "object": {"name": template.object_name, "text": template.object_text},
-        "scope": {
-            p.name: "" if p.condition is None else show_expr(p.condition) for p in named
-        },
+        "scope": {p.name: "" if p.condition is None else show_expr(p.condition) for p in named},
         "decisions": {d.name: list(d.menu) for d in template.decisions},
         "points": prod(len(d.menu) for d in template.decisions),
         "constraints": {

@@ -8,14 +8,13 @@ from formwright.flow.parameters import bind, parse_settings
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
 from formwright.lang import load
-from formwright.milp import CheckResult, Solution, check, solve
+from formwright.milp.check import CheckResult, check
+from formwright.milp.solve import Solution, solve
 
 Method = Literal["auto", "milp", "enumerate"]
 
 
-def open_problem(
-    reference: str, chip: str, settings: str
-) -> tuple[Template, dict[str, Scalar]]:
+def open_problem(reference: str, chip: str, settings: str) -> tuple[Template, dict[str, Scalar]]:
     """The template, and a value for every name of its scope."""
     _, template = load(reference)
     machine = open_chip(chip)

@@ -8,7 +8,7 @@ from formwright.flow.weakest import Weakest, weakest
 from formwright.ir.expr import Scalar
 from formwright.ir.inline import inlined
 from formwright.lang import load
-from formwright.milp import solve
+from formwright.milp.solve import solve
 from formwright.proof.refutation import Refutation
 from formwright.proof.verdict import Counterexample, Verdict
 from formwright.replay import replay

@@ -10,7 +10,13 @@ def print_run(console: Console, result: RunResult) -> None:
     """A row for each workload: kernel, predicted and measured time, speed-up, artifact."""
     baselines = sorted({n for w in result.workloads for n in w.speedup})
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("workload", "shape", "measured", "predicted", *(f"over {n}" for n in baselines)):
+    for heading in (
+        "workload",
+        "shape",
+        "measured",
+        "predicted",
+        *(f"over {n}" for n in baselines),
+    ):
         left = heading in ("workload", "shape")
         table.add_column(heading, justify="left" if left else "right", no_wrap=True)
     for w in result.workloads:

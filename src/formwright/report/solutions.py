@@ -4,7 +4,8 @@ from typing import Any
 
 from rich.console import Console
 
-from formwright.milp import CheckResult, Solution
+from formwright.milp.check import CheckResult
+from formwright.milp.solve import Solution
 
 
 def solution_as_json(s: Solution) -> dict[str, Any]:
