@@ -1,4 +1,4 @@
-"""What all steps of a run share: the problem, the chip's values, the proved templates, the journal."""
+"""What all steps of a run share: problem, chip, proved templates, journal."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -45,12 +45,14 @@ def print_proof(console: Console, proof: Proof) -> None:
 def _print_open(console: Console, o: Obligation) -> None:
     console.print(f"\n[bold]{o.verdict}[/bold] {o.name} ({o.group}, {o.condition})")
     if o.detail:
-        console.print(f"  {o.detail}", markup=False)
+        console.print(f"  {o.detail}", markup=False, soft_wrap=True)
     c = o.counterexample
     if c is None:
         return
     values = ", ".join(f"{k} = {v}" for k, v in c.values.items())
-    console.print(f"  with {values}", markup=False)
-    console.print(f"  {'replayed' if c.replayed else 'not replayed'}: {c.text}", markup=False)
+    console.print(f"  with {values}", markup=False, soft_wrap=True)
+    console.print(
+        f"  {'replayed' if c.replayed else 'not replayed'}: {c.text}", markup=False, soft_wrap=True
+    )
     for line in c.trace:
-        console.print(f"    {line}", markup=False)
+        console.print(f"    {line}", markup=False, soft_wrap=True)

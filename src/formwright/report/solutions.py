@@ -34,24 +34,34 @@ def print_solution(console: Console, s: Solution) -> None:
     """The assignment with its objective, bound and gap; or why there is none."""
     if s.status == "infeasible":
         console.print("[bold]infeasible[/bold]: no design meets the constraints")
-        console.print(f"  these cannot hold together: {', '.join(s.conflict)}", markup=False)
+        console.print(
+            f"  these cannot hold together: {', '.join(s.conflict)}", markup=False, soft_wrap=True
+        )
         return
     if s.objective is not None:
         picked = ", ".join(f"{n} = {v}" for n, v in s.assignment.items())
         console.print(f"[bold]{s.status}[/bold]: {picked}")
-        console.print(f"  objective {_seconds(float(s.objective))} (modelled)", markup=False)
+        console.print(
+            f"  objective {_seconds(float(s.objective))} (modelled)", markup=False, soft_wrap=True
+        )
     else:
         console.print(f"[bold]{s.status}[/bold]: no design was found in the time")
     if s.bound is not None:
         gap = "" if s.gap is None else f", gap {s.gap * 100:.3g} %"
-        console.print(f"  {s.bound_kind} {_seconds(float(s.bound))}{gap}", markup=False)
+        console.print(
+            f"  {s.bound_kind} {_seconds(float(s.bound))}{gap}", markup=False, soft_wrap=True
+        )
     size = [] if s.feasible is None else [f"{s.feasible:,} feasible designs"]
     if s.variables is not None:
         size.append(f"{s.variables} variables, {s.constraints} constraints")
     size.append(f"{s.solver}, {s.seconds * 1e3:.1f} ms")
-    console.print("  " + "; ".join(size), markup=False)
+    console.print("  " + "; ".join(size), markup=False, soft_wrap=True)
     for tie in s.ties:
-        console.print("  ties: " + ", ".join(f"{n} = {v}" for n, v in tie.items()), markup=False)
+        console.print(
+            "  ties: " + ", ".join(f"{n} = {v}" for n, v in tie.items()),
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def check_as_json(result: CheckResult) -> dict[str, Any]:
@@ -69,7 +79,7 @@ def print_check(console: Console, result: CheckResult) -> None:
     console.print(f"[bold]{verdict}[/bold]: {len(result.held)} of {_count(result)} conditions")
     for name in result.failed:
         reason = f": {result.errors[name]}" if name in result.errors else ""
-        console.print(f"  fails: {name}{reason}", markup=False)
+        console.print(f"  fails: {name}{reason}", markup=False, soft_wrap=True)
 
 
 def _count(result: CheckResult) -> int:

@@ -54,18 +54,22 @@ def print_weakest(console: Console, result: Weakest) -> None:
         ("unresolved", result.unresolved),
     ):
         for point in points:
-            console.print(f"  {title}: {_point(point)}", markup=False)
+            console.print(f"  {title}: {_point(point)}", markup=False, soft_wrap=True)
     for excess in result.excess:
-        console.print(f"  allowed, but not safe: {_point(excess.point)}", markup=False)
+        console.print(
+            f"  allowed, but not safe: {_point(excess.point)}", markup=False, soft_wrap=True
+        )
     shown = next((e.counterexample for e in result.excess if e.counterexample), None)
     if shown is not None:
-        console.print(f"  replayed: {shown.text}", markup=False)
+        console.print(f"  replayed: {shown.text}", markup=False, soft_wrap=True)
         for line in shown.trace:
-            console.print(f"    {line}", markup=False)
+            console.print(f"    {line}", markup=False, soft_wrap=True)
     for name, loss in result.loss.items():
-        console.print(f"  {name}: {_loss_text(loss)}", markup=False)
+        console.print(f"  {name}: {_loss_text(loss)}", markup=False, soft_wrap=True)
     for name in result.reads_scope:
-        console.print(f"  not compared, since it reads the scope: {name}", markup=False)
+        console.print(
+            f"  not compared, since it reads the scope: {name}", markup=False, soft_wrap=True
+        )
 
 
 def _loss_text(loss: Loss) -> str:
