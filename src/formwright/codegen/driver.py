@@ -1,0 +1,102 @@
+"""The whole C file: helpers, environment, phases, driver and the functions of the ABI."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.resources import files
+
+from formwright.codegen.context import Context, Output, Writer
+from formwright.codegen.places import Place
+from formwright.codegen.statements import emit_block, unpack
+from formwright.ir.program import Stmt
+
+ABI = 1
+ALIGN = 64
+SMALL_WORK = 200_000
+"""Below so many points of the workload's loops a second thread costs more than it does."""
+
+
+def runtime_text(name: str) -> str:
+    return files("formwright.codegen").joinpath("runtime", name).read_text()
+
+
+def driver_function(name: str, block: Sequence[Stmt], context: Context) -> tuple[str, Context]:
+    """``static void name(fw_env *e)`` that runs ``block``; phases go to the output before it."""
+    body = Writer()
+    inside = replace(context, writer=body, level="driver")
+    with body.block(f"static void {name}(fw_env *const e)"):
+        unpack(context, body)
+        after = emit_block(block, inside)
+    return body.text(), replace(after, packing_ahead=False)
+
+
+def environment_text(output: Output, fixed: Sequence[tuple[str, str]]) -> str:
+    out = Writer()
+    out.line("typedef struct {")
+    out.depth = 1
+    for kind, name in fixed:
+        out.line(f"{kind}{'' if kind.endswith('*') else ' '}{name};")
+    for storage in (*output.ahead, *output.shared):
+        out.line(f"float *{storage.name};")
+    for name in output.counters:
+        out.line(f"int64_t {name};")
+    for storage in output.private:
+        out.line(f"int64_t o_{storage.name};")
+    out.line("char *slices;")
+    out.line("int64_t slice_bytes;")
+    out.line("int32_t threads;")
+    out.depth = 0
+    out.line("} fw_env;")
+    return out.text()
+
+
+def layout_text(output: Output, extents: Sequence[str]) -> str:
+    """``fw_layout``: bytes of scratch, and the addresses in ``e`` once ``scratch`` is there."""
+    out = Writer()
+    with out.block("static int64_t fw_bytes(int64_t elements)"):
+        out.line(f"return (elements * 4 + {ALIGN - 1}) / {ALIGN} * {ALIGN} + {ALIGN};")
+    for name, storages in (("fw_place_ahead", output.ahead), ("fw_place_shared", output.shared)):
+        with out.block(f"static int64_t {name}(fw_env *const e, char *const base)"):
+            _unpack_extents(out, extents)
+            out.line("int64_t bytes = 0;")
+            for storage in storages:
+                out.line(f"e->{storage.name} = (float *)(base + bytes);")
+                out.line(f"bytes += fw_bytes({storage.elements});")
+            out.line("(void)base;")
+            out.line("return bytes;")
+    with out.block("static int64_t fw_place_private(fw_env *const e)"):
+        _unpack_extents(out, extents)
+        out.line("int64_t bytes = 0;")
+        for storage in output.private:
+            out.line(f"e->o_{storage.name} = bytes;")
+            out.line(f"bytes += fw_bytes({storage.elements});")
+        out.line("return (bytes + 4095) / 4096 * 4096;")
+    return out.text()
+
+
+def _unpack_extents(out: Writer, extents: Sequence[str]) -> None:
+    for name in extents:
+        out.line(f"const int64_t n_{name} FW_MAYBE = e->n_{name};")
+
+
+def abi_text(
+    tensors: Sequence[Place],
+    extents: Sequence[str],
+    lowest: Sequence[int],
+    points: str,
+    features: Sequence[str],
+    ahead: bool,
+) -> str:
+    """The exported functions; see ``runtime/abi.h`` for what the parts do."""
+    fill = "".join(f"    e->n_{n} = extents[{i}];\n" for i, n in enumerate(extents))
+    check = " || ".join(f"extents[{i}] < {low}" for i, low in enumerate(lowest))
+    set_tensors = "".join(
+        f"    e->{t.name} = tensors[{i}];\n    e->{t.stride} = strides[{i}];\n"
+        for i, t in enumerate(tensors)
+    )
+    guard = " && ".join(f'__builtin_cpu_supports("{f}")' for f in features) or "1"
+    text = runtime_text("abi.h")
+    text = text.replace("/*FILL*/", fill.rstrip()).replace("/*TENSORS*/", set_tensors.rstrip())
+    text = text.replace("FW_BAD_EXTENTS", check).replace("FW_CPU", guard)
+    text = text.replace("FW_POINTS", points).replace("FW_SMALL_WORK", str(SMALL_WORK))
+    text = text.replace("FW_ABI_NUMBER", str(ABI))
+    return text + (runtime_text("ahead.h") if ahead else "")

@@ -1,0 +1,148 @@
+"""C from a template and an assignment: decisions are constants, extents come at run time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from formwright.base.diagnostics import fail, nearest
+from formwright.codegen.ahead import ahead_count
+from formwright.codegen.context import Context, Output, Writer
+from formwright.codegen.driver import (
+    abi_text,
+    driver_function,
+    environment_text,
+    layout_text,
+    runtime_text,
+)
+from formwright.codegen.fold import folded_program
+from formwright.codegen.linear import Range
+from formwright.codegen.places import tensor_place
+from formwright.codegen.target import Target
+from formwright.codegen.tiles import applies
+from formwright.ir.evaluate import evaluate
+from formwright.ir.inline import inlined
+from formwright.ir.program import Stmt
+from formwright.ir.rewrite import accesses
+from formwright.ir.template import Parameter, Template
+
+LEAST_OF = 4096
+
+HEAD = """\
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define FW_MAYBE __attribute__((unused))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """One C file. ``kernel`` is the part that comes from the program; the rest is fixed.
+
+    ``tensors`` are the names in the order of the ABI (inputs, output), ``extents`` likewise;
+    ``ahead`` names the input that ``fw_prepare`` packs, if there is one.
+    """
+
+    source: str
+    kernel: str
+    template: str
+    assignment: dict[str, int]
+    target: Target
+    tensors: tuple[str, ...]
+    extents: tuple[str, ...]
+    ahead: str | None
+
+
+def emit_c(template: Template, assignment: Mapping[str, int], target: Target) -> Emitted:
+    """The C of ``template`` with the decisions of ``assignment``.
+
+    What the emitter does not support is an :class:`InputError` at the statement.
+    """
+    _check_assignment(template, assignment)
+    whole = inlined(template)
+    program = folded_program(whole, assignment)
+    workload = whole.scope.workload
+    extents = [p.name for p in whole.scope.extents]
+    lowest = [_lowest(p) for p in whole.scope.extents]
+    order = [*(t.name for t in workload.inputs), workload.output.name]
+    places = {b.name: tensor_place(b) for b in whole.globals}
+    tensors = [places[name] for name in order]
+    fixed: list[tuple[str, str]] = [("int64_t", f"n_{n}") for n in extents]
+    for place in tensors:
+        constant = "" if place.name == f"t_{workload.output.name}" else "const "
+        fixed += [(f"{constant}float *", place.name), ("int64_t", place.stride)]
+    output = Output(target, frozenset(extents))
+    context = Context(
+        output=output,
+        writer=Writer(),
+        level="driver",
+        names={name: f"n_{name}" for name in extents},
+        ranges={n: Range(low, ()) for n, low in zip(extents, lowest, strict=True)},
+        places=places,
+        tiles={},
+        environment=tuple(fixed),
+    )
+    count = ahead_count(program, order[:-1], order[-1])
+    first, context = driver_function(
+        "fw_run_ahead", program[:count], replace(context, packing_ahead=True)
+    )
+    second, _ = driver_function("fw_run", program[count:], context)
+    points = " * ".join(f"fw_max(1, e->n_{n})" for n in _loops_of(whole))
+    kernel = "\n".join([environment_text(output, fixed), *output.functions, first, second])
+    parts = [
+        HEAD + f"#define FW_LANES {target.lanes}\n",
+        runtime_text("integers.h"),
+        runtime_text("vectors.h"),
+        runtime_text("threads.h"),
+        kernel,
+        layout_text(output, extents),
+        abi_text(tensors, extents, lowest, points, target.features, count > 0),
+    ]
+    return Emitted(
+        source="\n".join(parts),
+        kernel=kernel,
+        template=template.name,
+        assignment=dict(assignment),
+        target=target,
+        tensors=tuple(order),
+        extents=tuple(extents),
+        ahead=_input_of(program[:count], order[:-1]) if count else None,
+    )
+
+
+def _check_assignment(template: Template, assignment: Mapping[str, int]) -> None:
+    missing = [d for d in template.decisions if d.name not in assignment]
+    if missing:
+        raise fail(f'no value for the decision "{missing[0].name}"', missing[0].span)
+    known = {d.name for d in template.decisions}
+    for name in assignment:
+        if name not in known:
+            raise fail(f'"{name}" is no decision of {template.name}', hint=nearest(name, known))
+
+
+def _lowest(extent: Parameter) -> int:
+    """The least value of 0, 1, ... that the condition of an extent allows."""
+    if extent.condition is None:
+        return 0
+    for value in range(LEAST_OF):
+        if evaluate(extent.condition, {extent.name: value}) is True:
+            return value
+    raise fail(f"no value of {extent.name} below {LEAST_OF} is in scope", extent.span)
+
+
+def _loops_of(template: Template) -> list[str]:
+    workload = template.scope.workload
+    return [*workload.output.extents, *(extent for _, extent in workload.reductions)]
+
+
+def _input_of(block: Sequence[Stmt], inputs: Sequence[str]) -> str:
+    read = {a.buffer for apply in applies(block) for a in accesses(apply.value)}
+    return next(name for name in inputs if name in read)

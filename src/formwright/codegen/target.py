@@ -1,0 +1,58 @@
+"""Instruction sets that C is emitted for: vector width, registers, compiler flags, CPUID guard."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from formwright.base.diagnostics import fail, nearest
+
+CPU_INFO = Path("/proc/cpuinfo")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """``lanes`` f32 lanes in a vector register, ``registers`` of them.
+
+    ``flags`` name the instruction set for gcc and clang alike (never ``-march=native``: a
+    compiler may take this machine for another). ``features`` are the CPU flags that
+    ``fw_cpu_ok`` asks for, by their names in ``/proc/cpuinfo``.
+    """
+
+    name: str
+    lanes: int
+    registers: int
+    flags: tuple[str, ...]
+    features: tuple[str, ...]
+
+
+AVX512 = Target(
+    "avx512",
+    16,
+    32,
+    ("-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mavx2", "-mfma"),
+    ("avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"),
+)
+AVX2 = Target("avx2", 8, 16, ("-mavx2", "-mfma"), ("avx2", "fma"))
+PLAIN = Target("plain", 4, 16, (), ())
+
+TARGETS = {t.name: t for t in (AVX512, AVX2, PLAIN)}
+
+
+def target_named(name: str) -> Target:
+    """A target by name; an unknown name is an :class:`InputError`."""
+    if name not in TARGETS:
+        hint = nearest(name, TARGETS) or f"the targets are {', '.join(TARGETS)}"
+        raise fail(f'there is no target "{name}"', hint=hint)
+    return TARGETS[name]
+
+
+def detect_target(cpu_info: Path = CPU_INFO) -> Target:
+    """The widest target that every core of this machine supports."""
+    try:
+        lines = cpu_info.read_text().splitlines()
+    except OSError:
+        return PLAIN
+    flags = [set(line.split(":", 1)[1].split()) for line in lines if line.startswith("flags")]
+    for target in (AVX512, AVX2):
+        if flags and all(set(target.features) <= core for core in flags):
+            return target
+    return PLAIN

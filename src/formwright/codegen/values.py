@@ -1,0 +1,82 @@
+"""C text of values: the same tree for scalars and for vectors, over a reader of its leaves."""
+
+from fractions import Fraction
+from typing import Protocol, assert_never
+
+from formwright.base.diagnostics import fail
+from formwright.ir.expr import Expr
+from formwright.ir.program import Access, Index, Literal, Op, Read, Select, Value
+
+_SCALAR = {
+    "exp": "expf",
+    "sqrt": "sqrtf",
+    "rsqrt": "fw_rsqrtf",
+    "max": "fw_larger",
+    "min": "fw_smaller",
+}
+_VECTOR = {
+    "exp": "fw_vec_exp",
+    "sqrt": "fw_vec_sqrt",
+    "rsqrt": "fw_vec_rsqrt",
+    "max": "fw_vec_max",
+    "min": "fw_vec_min",
+}
+
+
+class Leaves(Protocol):
+    """How accesses and index expressions are read at one point (or one vector) of a box."""
+
+    vector: bool
+
+    def read(self, access: Access) -> str: ...
+
+    def index(self, expr: Expr) -> str: ...
+
+    def condition(self, expr: Expr) -> str: ...
+
+
+def float_text(value: Fraction) -> str:
+    """The C literal of the nearest f32."""
+    text = repr(float(value))
+    return f"{text}f" if "e" in text or "." in text else f"{text}.0f"
+
+
+def value_text(value: Value, leaves: Leaves) -> str:
+    """C text of ``value``: a ``float``, or a ``fw_vec`` where the leaves are vectors."""
+    match value:
+        case Literal(number):
+            if not leaves.vector:
+                return float_text(number)
+            return "(fw_vec){0}" if number == 0 else f"fw_splat({float_text(number)})"
+        case Read(access):
+            return leaves.read(access)
+        case Index(expr):
+            return leaves.index(expr)
+        case Select(cond, then, other):
+            test = leaves.condition(cond)
+            return f"({test} ? {value_text(then, leaves)} : {value_text(other, leaves)})"
+        case Op("neg", (arg,)):
+            return f"(-{value_text(arg, leaves)})"
+        case Op("+" | "-" | "*" | "/" as op, (left, right)):
+            return f"({value_text(left, leaves)} {op} {value_text(right, leaves)})"
+        case Op(name, args):
+            known = _VECTOR if leaves.vector else _SCALAR
+            if name not in known:
+                raise fail(f'C is not emitted for "{name}"', value.span)
+            return f"{known[name]}({', '.join(value_text(a, leaves) for a in args)})"
+        case _:
+            assert_never(value)
+
+
+def updated(op: str, old: str, value: Value, leaves: Leaves) -> str:
+    """C text of what ``destination op value`` stores; ``old`` reads the destination."""
+    match op, value:
+        case "=", _:
+            return value_text(value, leaves)
+        case "+=", Op("*", (left, right)) if leaves.vector:
+            return f"fw_fma({value_text(left, leaves)}, {value_text(right, leaves)}, {old})"
+        case "+=", _:
+            return f"{old} + {value_text(value, leaves)}"
+        case _:
+            larger = _VECTOR["max"] if leaves.vector else _SCALAR["max"]
+            return f"{larger}({old}, {value_text(value, leaves)})"
