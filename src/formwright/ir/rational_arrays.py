@@ -7,7 +7,7 @@ a proven bound on the distance of every element from the exact value.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, isfinite
+from math import gcd, isfinite, lcm
 
 import numpy as np
 
@@ -194,6 +194,43 @@ def smaller(x: Number, y: Number, wide: bool, larger: bool) -> Number:
     a, b = approx(x), approx(y)
     value = np.maximum(a.value, b.value) if larger else np.minimum(a.value, b.value)
     return _approx(value, max(a.error, b.error), max(a.size, b.size), bad)
+
+
+def total(x: Number, terms: int, rank: int, wide: bool) -> Number:
+    """The sum over a leading axis of ``terms`` places; ``x`` has ``rank`` axes after it.
+
+    An ``x`` without that axis is the same at each place.
+    """
+    bad = x.bad
+    if isinstance(bad, np.ndarray) and bad.ndim > rank:
+        bad = np.asarray(bad.any(axis=0))
+    if isinstance(x, Approx):
+        value = _summed(x.value, terms, rank)
+        size = terms * x.size
+        return _approx(value, terms * x.error + terms * _ULP * size, size, bad)
+    if not isinstance(x.den.a, int):
+        x = _over_one_denominator(x, wide)
+    low, high = terms * x.num.lo, terms * x.num.hi
+    num = x.num.a
+    if isinstance(num, int):
+        return Exact(ints.constant(num * terms), x.den, bad)
+    if low < -(2**63) or high >= 2**63:
+        if not wide:
+            raise NeedsExactError
+        num = num.astype(object)
+    return Exact(Ints(np.asarray(_summed(num, terms, rank)), low, high), x.den, bad)
+
+
+def _summed(a: Array, terms: int, rank: int) -> Array:
+    return np.asarray(a.sum(axis=0) if a.ndim > rank and a.shape[0] == terms else a * terms)
+
+
+def _over_one_denominator(x: Exact, wide: bool) -> Exact:
+    """``x`` over the least common multiple of its denominators."""
+    assert not isinstance(x.den.a, int)
+    shared = lcm(*(int(d) for d in np.unique(x.den.a)))
+    factor = ints.floor_divide(ints.constant(shared), x.den, wide)
+    return Exact(ints.multiply(x.num, factor, wide), ints.constant(shared), x.bad)
 
 
 def common(x: Exact, y: Exact, wide: bool) -> tuple[Ints, Ints, Ints]:

@@ -6,9 +6,10 @@ it, else floats with a proven error bound, and Python integers where that does n
 a comparison or a rounding.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 from typing import Any, assert_never
 
 import numpy as np
@@ -45,6 +46,9 @@ class Truths:
     value: bool | Array
     bad: Bad = False
 
+
+_SUM_WORK = 4 * 10**9
+"""Terms of a sum, counted at every point, that are worth computing."""
 
 Values = Number | Truths
 Given = Array | int | Fraction | float | Exact | Truths
@@ -287,14 +291,29 @@ class Evaluator:
             if np.any(too_long):
                 return Exact(ints.constant(0), ints.ONES, either(bad, too_long))
         total: Number = rationals.rational(0)
-        fixed = isinstance(lo.a, int) and isinstance(hi.a, int)
-        for index in range(lo.lo, hi.hi):
-            inside = _condition((lo.a <= index) & (index < hi.a))
+        for start, stop in self._chunks(lo.lo, hi.hi, expr):
+            index = np.arange(start, stop).reshape((-1, *(1 for _ in self._shape)))
             term = Evaluator({**self.arrays, expr.var: index}, self.wide).number(expr.body)
-            if not fixed and inside is not True:
-                term = rationals.select(np.asarray(inside), term, rationals.rational(0), self.wide)
-            total = rationals.add(total, term, self.wide)
+            inside = (lo.a <= index) & (index < hi.a)
+            if not np.all(inside):
+                term = rationals.select(inside, term, rationals.rational(0), self.wide)
+            part = rationals.total(term, len(index), len(self._shape), self.wide)
+            total = rationals.add(total, part, self.wide)
         return rationals.add(total, Exact(ints.constant(0), ints.ONES, bad), self.wide)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return np.broadcast_shapes(*(np.shape(a) for a in _plain(self.arrays).values()))
+
+    def _chunks(self, lo: int, hi: int, expr: Sum) -> Iterator[tuple[int, int]]:
+        """Stretches of a sum's range that fit the memory at every point."""
+        points = prod(self._shape)
+        if (hi - lo) * points > _SUM_WORK:
+            message = f"a sum of {hi - lo} terms at {points} points is too much work"
+            raise EvaluationError(message, expr.span)
+        step = max(1, (1 << 20) // max(1, points))
+        for start in range(lo, hi, step):
+            yield start, min(hi, start + step)
 
 
 def _given(value: Given) -> Values:

@@ -15,7 +15,8 @@ from formwright.ir.expr import Arith, Compare, Expr, Logic, Num, Truth, Var
 from formwright.ir.int_arrays import Array
 from formwright.ir.template import Constraint
 from formwright.ir.vectorise import Evaluator, Given
-from formwright.milp.encode import Classes, Encoder, Form
+from formwright.milp.classes import Classes, Form
+from formwright.milp.encode import Encoder
 from formwright.milp.enumerate import constraint_truths
 from formwright.milp.model import EncodingError, Exactly, combined, largest_size
 

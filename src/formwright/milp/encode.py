@@ -8,6 +8,7 @@ classes with a sum takes one copy of the sum for each distinct value.
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil
 from typing import assert_never
 
 from formwright.ir.evaluate import EvaluationError, evaluate
@@ -15,6 +16,7 @@ from formwright.ir.expr import (
     ONE,
     Arith,
     Compare,
+    CompareOp,
     Cond,
     Expr,
     Logic,
@@ -29,22 +31,25 @@ from formwright.ir.expr import (
     Var,
     num,
 )
+from formwright.ir.interval import Interval, bounds
 from formwright.ir.rewrite import substitute
 from formwright.ir.vectorise import Evaluator
+from formwright.milp.classes import (
+    Classes,
+    Form,
+    by_value,
+    exact_number,
+    product_factors,
+    signed_terms,
+    value_of,
+    with_children,
+)
 from formwright.milp.groups import Group, evaluator_of, spanned, values_by_cell
 from formwright.milp.model import EncodingError, Exactly, Linear, Model, combined, largest_size
 from formwright.milp.problem import Problem
 
-Form = dict[int, Exactly]
 _ONE = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Classes:
-    """Distinct values of an expression; ``None`` stands for no value."""
-
-    values: tuple[Scalar | None, ...]
-    forms: tuple[Form, ...]
+_INSIDE: tuple[CompareOp, CompareOp] = ("<=", ">")
 
 
 @dataclass(slots=True)
@@ -112,21 +117,21 @@ class Encoder:
                 return Classes((None,), ({},))
         group, columns = self.groups[spans[0]], self.cells[spans[0]]
         values = values_by_cell(expr, group, self.evaluators[spans[0]])
-        return _by_value(list(values), [{c: _ONE} for c in columns])
+        return by_value(list(values), [{c: _ONE} for c in columns])
 
     def _joint(self, expr: Expr, args: tuple[Expr, ...]) -> Classes:
         names = [Var(f"${i}") for i in range(len(args))]
-        shape = _with_children(expr, names)
+        shape = with_children(expr, names)
         parts = [self.classes(a) for a in args]
         if len(parts) == 1:
-            return _by_value([_value(shape, (v,)) for v in parts[0].values], list(parts[0].forms))
+            return by_value([value_of(shape, (v,)) for v in parts[0].values], list(parts[0].forms))
         return self._meet(shape, parts[0], parts[1])
 
     def _meet(self, shape: Expr, left: Classes, right: Classes) -> Classes:
         """Classes of ``shape`` over ``$0`` and ``$1``, through a table of their pairs."""
         pairs, forms = self._pairs(left, right)
-        values = [_value(shape, (left.values[i], right.values[j])) for i, j in pairs]
-        return _by_value(values, forms)
+        values = [value_of(shape, (left.values[i], right.values[j])) for i, j in pairs]
+        return by_value(values, forms)
 
     def _pairs(self, left: Classes, right: Classes) -> tuple[list[tuple[int, int]], list[Form]]:
         pairs = [(i, j) for i in range(len(left.values)) for j in range(len(right.values))]
@@ -156,19 +161,32 @@ class Encoder:
         for i, j in pairs:
             verdict = cond.values[i]
             values.append(None if verdict is None else sides[j if verdict else half + j])
-        return _by_value(values, forms)
+        return by_value(values, forms)
 
     def _unrolled(self, expr: Sum) -> Expr:
-        """A sum over a fixed range as additions."""
-        if self.spans(expr.lo) or self.spans(expr.hi):
-            raise EncodingError("a sum has a range that decisions of several groups change")
-        lo, hi = (evaluate(e, self.problem.constants) for e in (expr.lo, expr.hi))
-        total: Expr = num(0)
-        if not isinstance(lo, int) or not isinstance(hi, int) or hi - lo > 1000:
+        """A sum as additions; where the range changes, each term has its condition."""
+        lo, hi = self._range(expr.lo), self._range(expr.hi)
+        first, last = lo.lo, hi.hi
+        if isinstance(first, float) or isinstance(last, float) or last - first > 1000:
             raise EncodingError("a sum is too long to be written out")
-        for i in range(lo, hi):
-            total = Arith("+", total, substitute(expr.body, {expr.var: num(i)}))
+        fixed = lo.lo == lo.hi and hi.lo == hi.hi
+        total: Expr = num(0)
+        for i in range(ceil(first), ceil(last)):
+            term = substitute(expr.body, {expr.var: num(i)})
+            if not fixed:
+                # An end that is not an integer has no value, here as in evaluate.
+                ends = (Arith("//", end, ONE) for end in (expr.lo, expr.hi))
+                above, below = (Compare(op, e, num(i)) for op, e in zip(_INSIDE, ends, strict=True))
+                term = Cond(Logic("and", above, below), term, num(0))
+            total = Arith("+", total, term)
         return total
+
+    def _range(self, expr: Expr) -> Interval:
+        menus = zip(self.problem.names, self.problem.menus, strict=True)
+        ranges = {n: Interval(min(m), max(m)) for n, m in menus}
+        for name, value in self.problem.constants.items():
+            ranges[name] = bounds(num(value), {})
+        return bounds(expr, ranges)
 
     # Linear forms --------------------------------------------------------------------
 
@@ -195,7 +213,7 @@ class Encoder:
                 case Neg(a):
                     return self._sum([(-_ONE, self.linear(a, False))])
                 case Arith("/", a, _) if a is ONE:
-                    # A reciprocal that _factors made: its values are classes.
+                    # A reciprocal that product_factors made: its values are classes.
                     pass
                 case Arith("*", _, _) | Arith("/", _, _):
                     return self._product(expr, upper)
@@ -213,7 +231,7 @@ class Encoder:
         for value in classes.values:
             if value is None:
                 raise EncodingError("an expression has no value at some combination")
-            values.append(_plain(value))
+            values.append(exact_number(value))
         if len(values) == 1:
             return Linear(values[0], {}, values[0], values[0])
         terms = combined(zip(values, classes.forms, strict=True))
@@ -240,7 +258,7 @@ class Encoder:
         """Factors of one group first become one table; a sum comes last, by copies."""
         alone: dict[tuple[int, ...], Expr] = {}
         wide: list[Expr] = []
-        for factor in _factors(expr):
+        for factor in product_factors(expr):
             spans = self.spans(factor)
             if len(spans) > 1:
                 wide.append(factor)
@@ -269,7 +287,7 @@ class Encoder:
         own = self.spans(table)
         inside: list[tuple[Exactly, Expr]] = []
         outside: list[tuple[Exactly, Expr]] = []
-        for sign, term in _terms(other):
+        for sign, term in signed_terms(other):
             (inside if set(self.spans(term)) <= set(own) else outside).append((sign, term))
         parts = [(s, self.linear(Arith("*", table, t), False)) for s, t in inside]
         if outside:
@@ -297,77 +315,13 @@ class Encoder:
         for column, chosen in zip(copies, classes.forms, strict=True):
             self.model.add(combined([(_ONE, {column: _ONE}), (-high, chosen)]), None, 0)
             self.model.add(combined([(_ONE, {column: _ONE}), (-low, chosen)]), 0, None)
-        values = [_plain(v) for v in classes.values if v is not None]
+        values = [exact_number(v) for v in classes.values if v is not None]
         ends = [v * e for v in values for e in (form.low, form.high)]
         terms = {c: v * size for c, v in zip(copies, values, strict=True) if v != 0}
         return Linear(0, terms, min(ends), max(ends))
 
     def _constant(self, expr: Expr) -> Exactly:
         try:
-            return _plain(evaluate(expr, self.problem.constants))
+            return exact_number(evaluate(expr, self.problem.constants))
         except EvaluationError as error:
             raise EncodingError(f"a constant factor has no value: {error}") from None
-
-
-def _plain(value: Scalar) -> Exactly:
-    return value if isinstance(value, Fraction) else int(value)
-
-
-def _by_value(values: list[Scalar | None], forms: list[Form]) -> Classes:
-    """Equal values joined; ``True`` and ``1`` are kept apart."""
-    joined: dict[tuple[bool, Scalar | None], list[Form]] = {}
-    for value, form in zip(values, forms, strict=True):
-        joined.setdefault((isinstance(value, bool), value), []).append(form)
-    return Classes(
-        tuple(value for _, value in joined),
-        tuple(combined((_ONE, f) for f in parts) for parts in joined.values()),
-    )
-
-
-def _value(shape: Expr, args: tuple[Scalar | None, ...]) -> Scalar | None:
-    """``shape`` over ``$0``, ``$1``; ``None`` where it reads an argument without a value."""
-    known = {f"${i}": a for i, a in enumerate(args) if a is not None}
-    try:
-        return evaluate(shape, known)
-    except EvaluationError:
-        return None
-
-
-def _with_children(expr: Expr, names: list[Var]) -> Expr:
-    match expr:
-        case Arith(op, _, _):
-            return Arith(op, names[0], names[1], expr.span)
-        case Compare(cop, _, _):
-            return Compare(cop, names[0], names[1], expr.span)
-        case Logic(lop, _, _):
-            return Logic(lop, names[0], names[1], expr.span)
-        case Neg(_):
-            return Neg(names[0], expr.span)
-        case Round(rop, _):
-            return Round(rop, names[0], expr.span)
-        case Not(_):
-            return Not(names[0], expr.span)
-        case _:
-            raise AssertionError("not an operation of one or two arguments")
-
-
-def _factors(expr: Expr) -> list[Expr]:
-    match expr:
-        case Arith("*", a, b):
-            return [*_factors(a), *_factors(b)]
-        case Arith("/", a, b):
-            return [*_factors(a), Arith("/", ONE, b, expr.span)]
-        case _:
-            return [expr]
-
-
-def _terms(expr: Expr, sign: Exactly = _ONE) -> list[tuple[Exactly, Expr]]:
-    match expr:
-        case Arith("+", a, b):
-            return [*_terms(a, sign), *_terms(b, sign)]
-        case Arith("-", a, b):
-            return [*_terms(a, sign), *_terms(b, -sign)]
-        case Neg(a):
-            return _terms(a, -sign)
-        case _:
-            return [(sign, expr)]

@@ -18,8 +18,9 @@ from formwright.base.diagnostics import fail
 from formwright.ir.evaluate import EvaluationError, number, truth
 from formwright.ir.expr import Expr
 from formwright.ir.int_arrays import Array
+from formwright.milp.classes import Form
 from formwright.milp.constrain import constrain
-from formwright.milp.encode import Encoder, Form
+from formwright.milp.encode import Encoder
 from formwright.milp.groups import grouped
 from formwright.milp.highs import Answer, Status, arrays_of, minimise
 from formwright.milp.model import EncodingError, Exactly, Linear, combined, largest_size
