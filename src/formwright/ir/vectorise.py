@@ -96,6 +96,8 @@ def exact_list(evaluator: "Evaluator", expr: Expr, count: int) -> list[Scalar]:
         return [bool(v) for v in np.broadcast_to(np.asarray(result.value), (count,))]
     if isinstance(result, Approx):
         raise TypeError("a wide evaluation stays exact unless it is given floats")
+    if rationals.is_integer(result):
+        return [int(n) for n in np.broadcast_to(np.asarray(result.num.a), (count,)).tolist()]
     pairs = (np.broadcast_to(np.asarray(n, dtype=object), (count,)) for n in _pair(result))
     fractions = [Fraction(int(n), int(d)) for n, d in zip(*pairs, strict=True)]
     return [f.numerator if f.denominator == 1 else f for f in fractions]

@@ -239,10 +239,15 @@ class Encoder:
 
     def _sum(self, parts: list[tuple[Exactly, Linear]]) -> Linear:
         constant = sum((w * p.constant for w, p in parts), 0)
-        form = self.model.linear(constant, combined((w, p.terms) for w, p in parts))
-        lows = sum((w * (p.low if w > 0 else p.high) for w, p in parts), 0)
-        highs = sum((w * (p.high if w > 0 else p.low) for w, p in parts), 0)
-        return Linear(form.constant, form.terms, max(form.low, lows), min(form.high, highs))
+        terms = combined((w, p.terms) for w, p in parts)
+        low = sum((w * (p.low if w > 0 else p.high) for w, p in parts), 0)
+        high = sum((w * (p.high if w > 0 else p.low) for w, p in parts), 0)
+        sets = [{self.model.family[column] for column in p.terms} for _, p in parts]
+        if len(set().union(*sets)) < sum(map(len, sets)):
+            # Parts share a one-of set: their extremes need not come together.
+            joint = self.model.linear(constant, terms)
+            low, high = max(low, joint.low), min(high, joint.high)
+        return Linear(constant, terms, low, high)
 
     def _largest(self, args: tuple[Expr, ...]) -> Linear:
         parts = [self.linear(a, True) for a in args]

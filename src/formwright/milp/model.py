@@ -94,13 +94,13 @@ class Model:
         rescale: bool = True,
     ) -> None:
         """The row ``low <= form <= high``; rescaled, its largest coefficient is 1."""
-        size = largest_size(form.values()) if rescale else 1
-        terms = {column: float(c / size) for column, c in form.items() if c != 0}
+        floats = {column: float(c) for column, c in form.items() if c != 0}
+        size = max(map(abs, floats.values()), default=1.0) if rescale else 1.0
         self.rows.append(
             Row(
-                -inf if low is None else float(low / size),
-                inf if high is None else float(high / size),
-                terms,
+                -inf if low is None else float(low) / size,
+                inf if high is None else float(high) / size,
+                {column: c / size for column, c in floats.items()},
             )
         )
 
