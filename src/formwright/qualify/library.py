@@ -5,7 +5,6 @@ import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Final
 
 import numpy as np
@@ -111,13 +110,15 @@ _loaded: dict[str, Library] = {}
 _guard = threading.Lock()
 
 
-def library(data: bytes, name: str) -> Library:
-    """The library with these bytes, loaded once in each process.
+def library(key: str, data: bytes, name: str) -> Library:
+    """The library with these bytes, loaded once in each process; ``key`` is their SHA-256.
 
     Raises ``ArtifactError`` when it does not load, has another interface, or turns on
     flush-to-zero.
     """
-    key = sha256(data).hexdigest()
+    found = _loaded.get(key)
+    if found is not None:
+        return found
     with _guard:
         if key not in _loaded:
             _loaded[key] = Library(data, name)
