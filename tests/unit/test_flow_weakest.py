@@ -90,6 +90,16 @@ def variant(name: str) -> Template:
     return template
 
 
+@pytest.mark.parametrize("name", ["tiling_always_trailing", "tiling_weak"])
+def test_variants_differ_in_their_conditions_alone(name: str) -> None:
+    _, template = load("shared_memory_tiling")
+    changed = variant(name)
+    assert changed.program == template.program
+    assert changed.cost == template.cost
+    assert changed.decisions == template.decisions
+    assert changed.requires != template.requires
+
+
 def test_shipped_precondition_is_exact_on_24() -> None:
     _, template = load("shared_memory_tiling")
     result = compared(template)

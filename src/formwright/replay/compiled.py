@@ -7,7 +7,7 @@ divisor of 0 behind a guard) is left to raise when it is reached.
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import ceil, floor
-from typing import assert_never
+from typing import assert_never, cast
 
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import (
@@ -34,6 +34,9 @@ Code = Callable[[Env], Scalar]
 IntCode = Callable[[Env], int]
 BoolCode = Callable[[Env], bool]
 
+_NUMBERS = (Num, Arith, Neg, MinMax, Round, Sum)
+"""Expressions that are numbers whenever they have a value."""
+
 
 def compile_expr(expr: Expr, constants: Mapping[str, Scalar]) -> Code:
     """A closure with the value of ``expr``; names outside ``constants`` come from the
@@ -50,6 +53,8 @@ def compile_expr(expr: Expr, constants: Mapping[str, Scalar]) -> Code:
 def compile_int(expr: Expr, constants: Mapping[str, Scalar]) -> IntCode:
     """As :func:`compile_expr`; anything but an integer raises."""
     code = compile_expr(expr, constants)
+    if isinstance(expr, Var) and expr.name not in constants:
+        return cast(IntCode, code)
 
     def run(env: Env) -> int:
         value = code(env)
@@ -82,6 +87,8 @@ def _raiser(error: EvaluationError) -> Code:
 
 def _number(expr: Expr, constants: Mapping[str, Scalar]) -> Callable[[Env], Number]:
     code = compile_expr(expr, constants)
+    if isinstance(expr, _NUMBERS):
+        return code
 
     def run(env: Env) -> Number:
         value = code(env)
@@ -204,6 +211,6 @@ def _compare(expr: Compare, constants: Mapping[str, Scalar]) -> Code:
 
 
 def _plain(value: Number) -> Number:
-    if isinstance(value, Fraction) and value.denominator == 1:
+    if type(value) is Fraction and value.denominator == 1:
         return value.numerator
     return value

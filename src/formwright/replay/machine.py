@@ -91,7 +91,11 @@ class Machine:
                 assert_never(node)
 
     def is_private(self, state: State, action: Action) -> bool:
-        """Nobody else can see this action, so its place in the order is of no account."""
+        """Nobody else can see this action, so its place in the order is of no account.
+
+        Cells of a ``dist`` buffer are seen by their owner alone, and by asynchronous applies
+        of that owner.
+        """
         agent = state.agents[action.path]
         if action.pending >= 0:
             return False
@@ -99,9 +103,9 @@ class Machine:
         node = frame.body[frame.pc]
         if not isinstance(node, ApplyCode):
             return not (isinstance(node, SyncCode) and node.kind in ("arrive", "await"))
-        return node.owner is not None and self.memory.touches_only(
-            frame, node, {node.owner[0].buffer}
-        )
+        if node.owner is None or any(agent.groups):
+            return False
+        return self.memory.touches_only(frame, node, {node.owner[0].buffer})
 
     def stuck(self, state: State) -> tuple[str, ...]:
         """What each agent that cannot go on stands before."""
