@@ -77,7 +77,8 @@ def _solve(setting: Setting, workload: Workload) -> dict[str, Any]:
 def prepare(setting: Setting, workload: Workload, design: Mapping[str, Any]) -> Candidate | None:
     """Check, build and validate one design; ``None`` when it is refused (the journal says why)."""
     proved = setting.templates[design["template"]]
-    assignment = dict(design["assignment"])
+    # The journal sorts keys; a reader expects the order of the template.
+    assignment = {d.name: int(design["assignment"][d.name]) for d in proved.template.decisions}
     key = digest([digest(inlined(proved.template)), assignment])[:16]
     parameters = setting.parameters(proved.template, workload)
     checked = check(proved.template, parameters, assignment)

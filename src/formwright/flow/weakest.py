@@ -73,8 +73,8 @@ class Loss:
 class Weakest:
     """``exact``: requirement and safe set are equal on all points, none unresolved.
 
-    ``missing``: safe and not allowed. ``excess``: allowed and not safe. ``reads_scope``:
-    requirements that read extents, agents or the chip; they are not compared, since safe
+    ``missing``: safe and not allowed. ``excess``: allowed and not safe, what the solver
+    would pick first. ``reads_scope``: requirements that read extents, agents or the chip; they are not compared, since safe
     means safe for every extent.
     """
 
@@ -117,9 +117,15 @@ def weakest(
     proved = tuple(p for p, v, _ in judged if v == "proved")
     missing = tuple(p for p, v, a in judged if v == "proved" and not a)
     unsafe = [p for p, v, a in judged if v == "refuted" and a]
-    excess = tuple(Excess(p, None if explain is None else explain(p)) for p in unsafe)
     unresolved = tuple(p for p, v, _ in judged if v not in ("proved", "refuted"))
     widened = _with_safe_set(closed, names, proved)
+    loss = {
+        workload: _loss(solve(closed, values), solve(widened, values), names, proved)
+        for workload, values in workloads.items()
+    }
+    picks = [{n: loss[w].assignment.get(n) for n in names} for w in loss]
+    unsafe.sort(key=lambda point: point not in picks)
+    excess = tuple(Excess(p, None if explain is None else explain(p)) for p in unsafe)
     return Weakest(
         exact=not (missing or excess or unresolved),
         judgement=_judgement(bool(missing), bool(excess), bool(unresolved)),
@@ -129,10 +135,7 @@ def weakest(
         missing=missing,
         excess=excess,
         unresolved=unresolved,
-        loss={
-            workload: _loss(solve(closed, values), solve(widened, values), names, proved)
-            for workload, values in workloads.items()
-        },
+        loss=loss,
         reads_scope=apart,
     )
 
