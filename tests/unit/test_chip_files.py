@@ -19,6 +19,7 @@ from formwright.chip import (
     load,
     load_chip,
     local_file,
+    machine,
     read_chip,
     shipped_chips,
     write_chip,
@@ -141,9 +142,22 @@ def test_local_is_measured_once_and_kept(kept: Path, monkeypatch: pytest.MonkeyP
     assert calls == [1]
 
 
+@pytest.mark.parametrize(
+    ("text", "cores"), [("max 100000", None), ("150000 100000", 2), ("1 9", 1)]
+)
+def test_cores_are_bounded_by_the_quota(
+    text: str, cores: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    file = tmp_path / "cpu.max"
+    file.write_text(text)
+    monkeypatch.setattr(machine, "_QUOTA", file)
+    assert len(machine.usable_cores()) == (cores or 8)
+
+
 def test_local_is_plausible(kept: Path) -> None:
     values = load_chip("local").parameters()
-    assert values["chip.cores"] == len(os.sched_getaffinity(0))
+    assert 1 <= values["chip.cores"] <= len(os.sched_getaffinity(0))
     registers, lanes = values["chip.vector_registers"], values["chip.vector_lanes"]
     assert values["chip.accumulators"] == registers * lanes
     assert values["chip.l1_bytes"] <= values["chip.l2_bytes"] <= values["chip.l3_bytes"]

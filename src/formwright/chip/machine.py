@@ -28,6 +28,7 @@ _VECTORS = (
     (("asimd",), 4, 32, ()),
 )
 _TIMEOUT_SECONDS = 60.0
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 @functools.cache
@@ -58,8 +59,14 @@ def isa_words() -> tuple[str, ...]:
 
 
 def usable_cores() -> tuple[int, ...]:
-    """The cores that this process may run on."""
-    return tuple(sorted(os.sched_getaffinity(0)))
+    """The cores that this process may run on, no more of them than its quota of CPU time pays for."""
+    cores = tuple(sorted(os.sched_getaffinity(0)))
+    try:
+        quota, period = _QUOTA.read_text(encoding="ascii").split()
+        paid = -(-int(quota) // int(period))
+    except (OSError, ValueError):  # no such file, or "max": no quota
+        return cores
+    return cores[-max(paid, 1) :]
 
 
 def detect_fields() -> dict[str, Field]:

@@ -238,7 +238,8 @@ def _command(
                 environment[f"{variable}_NUM_THREADS"] = str(threads)
         case _:
             assert_never(program)
-    prefix = bubblewrap_command(readable) if bubblewrap else []
+    trusted = isinstance(program, Baseline)
+    prefix = bubblewrap_command(readable, temporary=trusted) if bubblewrap else []
     return [*prefix, *command], environment
 
 

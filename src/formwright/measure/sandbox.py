@@ -67,11 +67,16 @@ def readable_paths(extra: Sequence[Path]) -> tuple[str, ...]:
     return (*SYSTEM_FOLDERS, *(str(path) for path in extra))
 
 
-def bubblewrap_command(extra: Sequence[Path]) -> list[str]:
-    """The prefix that runs a command in namespaces of its own, with ``extra`` to read."""
+def bubblewrap_command(extra: Sequence[Path], *, temporary: bool = False) -> list[str]:
+    """The prefix that runs a command in namespaces of its own, with ``extra`` to read.
+
+    With ``temporary`` there is an empty /tmp in memory, which some libraries insist on.
+    """
     command = ["bwrap", "--unshare-all", "--die-with-parent", "--proc", "/proc", "--dev", "/dev"]
     for folder in SYSTEM_FOLDERS:
         command += ["--ro-bind-try", folder, folder]
+    if temporary:
+        command += ["--tmpfs", "/tmp"]
     for path in extra:
         command += ["--ro-bind", str(path), str(path)]
     return [*command, "--remount-ro", "/", "--chdir", "/", "--"]

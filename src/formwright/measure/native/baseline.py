@@ -21,6 +21,8 @@ import numpy as np
 HELLO, READY, DONE, FAILED, FAULT, REFUSED = range(6)
 PREPARE = 2
 AHEAD = 2
+FILE_BYTES = 1 << 20
+"""The largest file that it may write; some libraries try their temporary folder."""
 
 Call = Callable[[], object]
 
@@ -43,7 +45,7 @@ def read_setup(message: bytes, files: tuple[int, int]) -> Setup:
     head = struct.Struct("=4IiI4Q")
     tensors, slots, mappings, extents, threads, flags, _, _, memory, cpu = head.unpack_from(message)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     at = head.size
@@ -105,14 +107,14 @@ def torch_calls(setup: Setup) -> tuple[list[Call], list[Call]]:
     """``torch.mm`` into the output."""
     torch = importlib.import_module("torch")  # only in the child that was asked for it
     torch.set_num_threads(setup.threads)
+    torch.set_grad_enabled(False)
 
     def call(a: Any, b: Any, c: Any) -> Call:
         # torch has no read-only tensors; the pages stay read-only all the same.
         x, y, z = (torch.from_numpy(_writable(t)) for t in (a, b, c))
         return lambda: torch.mm(x, y, out=z)
 
-    with torch.inference_mode():
-        return [call(*slot) for slot in setup.slots], []
+    return [call(*slot) for slot in setup.slots], []
 
 
 def _writable(array: Any) -> Any:
@@ -240,7 +242,10 @@ def main() -> None:
         answer(channel, REFUSED, f"{name}: {error}")
         return
     answer(channel, READY)
-    serve(channel, calls, prepares)
+    try:
+        serve(channel, calls, prepares)
+    except (RuntimeError, ValueError) as error:
+        answer(channel, REFUSED, f"{name}: {error}")
 
 
 if __name__ == "__main__":
