@@ -108,7 +108,7 @@ TABLE_19: dict[str, tuple[tuple[tuple[str, str], ...], str, dict[str, int], str]
         {},
         "",
     ),
-    "single buffer, prefetch one": (FREE, "lifetime", {"S": 1, "P": 1}, " while slot 0 holds "),
+    "single buffer, prefetch one": (FREE, "lifetime", {"S": 1, "P": 1}, "instead of A[0,0]*B[0,0]"),
     "two slots, no trailing barrier": (
         FREE,
         "lifetime",

@@ -140,6 +140,7 @@ def test_forgetting_the_barrier_is_too_weak_with_the_replayed_race() -> None:
     assert not result.missing
     reasons = {tuple(e.point.values()): e.counterexample for e in result.excess}
     assert set(reasons) == {(1, 0, 0), (2, 1, 0), (3, 2, 0)}
+    assert result.excess[0].point == {"S": 2, "P": 1, "beta": 0}  # what the solver picks
     race = reasons[(2, 1, 0)]
     assert race is not None
     assert race.text.splitlines()[0] == (

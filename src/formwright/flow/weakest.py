@@ -74,8 +74,8 @@ class Weakest:
     """``exact``: requirement and safe set are equal on all points, none unresolved.
 
     ``missing``: safe and not allowed. ``excess``: allowed and not safe, what the solver
-    would pick first. ``reads_scope``: requirements that read extents, agents or the chip; they are not compared, since safe
-    means safe for every extent.
+    would pick first. ``reads_scope``: requirements that read extents, agents or the chip;
+    they are not compared, since safe means safe for every extent.
     """
 
     exact: bool

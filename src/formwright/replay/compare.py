@@ -1,6 +1,6 @@
 """The outputs of a run against the workload, term by term."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -21,11 +21,21 @@ and a foreign one stands in its place."""
 
 @dataclass(frozen=True, slots=True)
 class CellDefect:
-    """One output cell that is wrong. ``text`` is a whole sentence without full stop."""
+    """One output cell that is wrong: each kind of wrong that it is, with a sentence.
 
-    kind: DefectKind
+    The most telling kind comes first; a sentence has no full stop.
+    """
+
     index: tuple[int, ...]
-    text: str
+    sentences: tuple[tuple[DefectKind, str], ...]
+
+    @property
+    def kind(self) -> DefectKind:
+        return self.sentences[0][0]
+
+    @property
+    def text(self) -> str:
+        return self.sentences[0][1]
 
 
 class _Workload:
@@ -74,33 +84,35 @@ def wrong_cells(
         number = memory.output(index)
         cell = f"{name}[{','.join(str(i) for i in index)}]"
         if number is None:
-            found.append(CellDefect("unwritten", index, f"{cell} is never written"))
+            found.append(CellDefect(index, (("unwritten", f"{cell} is never written"),)))
             continue
         got = terms.polynomial(number)
         if got != wanted:
-            found.append(_difference(cell, index, wanted, got))
+            found.append(CellDefect(index, tuple(_differences(cell, wanted, got))))
     return tuple(found)
 
 
-def _difference(
-    cell: str, index: tuple[int, ...], wanted: Polynomial, got: Polynomial
-) -> CellDefect:
+def _differences(
+    cell: str, wanted: Polynomial, got: Polynomial
+) -> Iterator[tuple[DefectKind, str]]:
     lost = [m for m in wanted if got.get(m, 0) < wanted[m]]
     foreign = [m for m in got if m not in wanted]
     doubled = [m for m in got if m in wanted and got[m] > wanted[m]]
-    if foreign and lost:
-        wrong, right = _closest(foreign, lost)
-        text = f"{cell} accumulates {show_monomial(wrong)} instead of {show_monomial(right)}"
-        return CellDefect("swapped", index, text)
+    if lost and (foreign or doubled):
+        wrong, right = _closest(foreign or doubled, lost)
+        yield (
+            "swapped",
+            f"{cell} accumulates {show_monomial(wrong)} instead of {show_monomial(right)}",
+        )
     if foreign:
         shown = show_monomial(foreign[0], got[foreign[0]])
-        return CellDefect("foreign", index, f"{cell} accumulates {shown}, which is not its own")
+        yield "foreign", f"{cell} accumulates {shown}, which is not its own"
     if doubled:
         times = Fraction(got[doubled[0]]) / wanted[doubled[0]]
         often = "twice" if times == 2 else f"{times} times"
-        text = f"{cell} receives {show_monomial(doubled[0])} {often}"
-        return CellDefect("doubled", index, text)
-    return CellDefect("missing", index, f"{cell} misses {show_monomial(lost[0])}")
+        yield "doubled", f"{cell} receives {show_monomial(doubled[0])} {often}"
+    if lost:
+        yield "missing", f"{cell} misses {show_monomial(lost[0])}"
 
 
 def _closest(foreign: list[Monomial], lost: list[Monomial]) -> tuple[Monomial, Monomial]:

@@ -68,15 +68,19 @@ def finding(
         return Finding(outcome.error) if outcome.error else None
     kinds = _CELLS.get(condition, frozenset() if condition in _ANOMALIES else None)
     odd = [a for a in outcome.anomalies if a.kind in _ANOMALIES.get(condition, frozenset())]
-    cells = [c for c in outcome.cells if kinds is None or c.kind in kinds]
+    cells = [(c, text) for c in outcome.cells for kind, text in c.sentences if _in(kind, kinds)]
     if condition in _NEEDS_ANOMALY and not odd:
         return None
     if odd and (condition in _ANOMALY_FIRST or not cells):
         anomaly = next((a for a in odd if a.buffer == buffer), odd[0])
         return Finding(f"{anomaly.agent or 'the program'} {anomaly.text}", None, anomaly)
     if cells:
-        return Finding(cells[0].text, cells[0], odd[0] if odd else None)
+        return Finding(cells[0][1], cells[0][0], odd[0] if odd else None)
     return None
+
+
+def _in(kind: DefectKind, kinds: frozenset[DefectKind] | None) -> bool:
+    return kinds is None or kind in kinds
 
 
 def _beyond(outcome: Outcome, known: Outcome) -> Outcome:
