@@ -139,6 +139,15 @@ def test_sum_with_ranges_that_differ_by_point() -> None:
         vectorised(expr, {"x": np.array([2_000_000]), "y": np.array([1])})
 
 
+def test_sums_inside_sums_keep_their_axes() -> None:
+    inner = Sum("i", num(-2), Var("x"), num(2**62))
+    outer = Sum("i", num(-2), num(0), inner)
+    grid = {"x": np.array([[1, 3]]), "y": np.array([[1], [2]])}
+    small = Compare("<", outer, Num(Fraction(2**65)))
+    assert np.broadcast_to(vectorised(small, grid), (2, 2)).tolist() == [[True, False]] * 2
+    assert exactly(outer, {"x": np.array([1, 3])}) == [6 * 2**62, 10 * 2**62]
+
+
 def test_long_sums_are_one_pass_and_hopeless_ones_are_refused() -> None:
     cubes = Sum("i", num(0), Var("n"), Arith("*", Arith("*", Var("i"), Var("i")), Var("x")))
     got = vectorised(cubes, {"n": 500_000, "x": np.arange(4)})

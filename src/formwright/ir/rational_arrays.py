@@ -222,7 +222,9 @@ def total(x: Number, terms: int, rank: int, wide: bool) -> Number:
 
 
 def _summed(a: Array, terms: int, rank: int) -> Array:
-    return np.asarray(a.sum(axis=0) if a.ndim > rank and a.shape[0] == terms else a * terms)
+    if a.ndim <= rank:
+        return np.asarray(a * terms)
+    return np.asarray(a[0] * terms if len(a) == 1 else a.sum(axis=0))
 
 
 def _over_one_denominator(x: Exact, wide: bool) -> Exact:

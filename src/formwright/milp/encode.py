@@ -61,6 +61,7 @@ class Encoder:
     model: Model = field(default_factory=Model)
     cells: list[list[int]] = field(default_factory=list)
     evaluators: list[Evaluator] = field(default_factory=list)
+    _spans: dict[int, tuple[Expr, tuple[int, ...]]] = field(default_factory=dict)
     _classes: dict[int, tuple[Expr, Classes]] = field(default_factory=dict)
     _linear: dict[tuple[int, bool], tuple[Expr, Linear]] = field(default_factory=dict)
 
@@ -72,7 +73,12 @@ class Encoder:
             self.model.add(dict.fromkeys(columns, _ONE), _ONE, _ONE)
 
     def spans(self, expr: Expr) -> tuple[int, ...]:
-        return spanned(self.groups, expr)
+        """Places of the groups that ``expr`` reads."""
+        found = self._spans.get(id(expr))
+        if found is None:
+            found = (expr, spanned(self.groups, expr))
+            self._spans[id(expr)] = found
+        return found[1]
 
     # Classes -------------------------------------------------------------------------
 
