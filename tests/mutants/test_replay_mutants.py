@@ -159,7 +159,6 @@ TILING_EDITS = [
     ("        barrier\n        acc", "        if w = 0:\n          barrier\n        acc"),
     ("C[i*Tm+r, j*Tn+s] = acc", "C[j*Tm+r, i*Tn+s] = acc"),
     ("C[i*Tm+r, j*Tn+s] = acc", "C[i*Tm+r, j*Tn+s] += acc"),
-    ("register dist 2", "shared"),
 ]
 
 

@@ -131,6 +131,8 @@ def test_forgetting_the_barrier_is_too_weak_with_the_replayed_race() -> None:
     base = {**CHIP, "M": 4096, "N": 4096, "K": 4096, "W": 8, "Tm": 128, "Tn": 128, "Tk": 16}
 
     def explain(point: dict[str, int]) -> Counterexample | None:
+        if point["S"] != 2:
+            return None
         values = {n: v for n, v in {**base, **point}.items() if not isinstance(v, bool)}
         return replay(template, Refutation("lifetime", "lifetime of sB", values, (), ""))
 
