@@ -135,6 +135,7 @@ class Evaluator:
     arrays: Mapping[str, Given]
     wide: bool = False
     _seen: dict[int, tuple[Expr, Values]] = field(default_factory=dict)
+    _names: dict[str, Values] = field(default_factory=dict)
     _exact: "Evaluator | None" = None
 
     def run(self, expr: Expr) -> Values:
@@ -179,7 +180,9 @@ class Evaluator:
             case Var(name):
                 if name not in self.arrays:
                     raise EvaluationError(f'no value for "{name}"', expr.span)
-                return _given(self.arrays[name])
+                if name not in self._names:
+                    self._names[name] = _given(self.arrays[name])
+                return self._names[name]
             case Arith():
                 return self._arith(expr)
             case Neg(arg):

@@ -45,7 +45,15 @@ from formwright.milp.classes import (
     with_children,
 )
 from formwright.milp.groups import Group, evaluator_of, spanned, values_by_cell
-from formwright.milp.model import EncodingError, Exactly, Linear, Model, combined, largest_size
+from formwright.milp.model import (
+    LARGEST_MODEL,
+    EncodingError,
+    Exactly,
+    Linear,
+    Model,
+    combined,
+    largest_size,
+)
 from formwright.milp.problem import Problem
 
 _ONE = 1
@@ -140,6 +148,8 @@ class Encoder:
         return by_value(values, forms)
 
     def _pairs(self, left: Classes, right: Classes) -> tuple[list[tuple[int, int]], list[Form]]:
+        if len(left.values) * len(right.values) > LARGEST_MODEL:
+            raise EncodingError("two expressions have too many distinct values to meet")
         pairs = [(i, j) for i in range(len(left.values)) for j in range(len(right.values))]
         if len(left.values) == 1:
             return pairs, [right.forms[j] for _, j in pairs]

@@ -187,6 +187,9 @@ def _run(
     solver.passModel(_program(arrays))
     if len(arrays.cost) > _QUIET_COLUMNS:
         _report_progress(solver, pipe)
+    else:
+        # This heuristic takes longer than all the rest of a small model.
+        solver.setOptionValue("mip_heuristic_run_feasibility_jump", False)
     solver.run()
     return _outcome(solver)
 
