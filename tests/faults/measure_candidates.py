@@ -84,8 +84,9 @@ def compiled(candidate: Candidate, folder: Path, name: str = "candidate") -> Pat
         f"-DCPU_OK={candidate.cpu_ok}",
         f"-DSCRATCH={candidate.scratch}L",
     ]
-    command = [find_compiler() or "cc", "-O1", "-w", "-shared", "-fPIC", *defines, "-o", str(library)]
-    subprocess.run([*command, str(source), "-lpthread"], check=True, timeout=60)
+    flags = ["-O1", "-w", "-shared", "-fPIC", *defines, "-o", str(library)]
+    command = [find_compiler() or "cc", *flags, str(source), "-lpthread"]
+    subprocess.run(command, check=True, timeout=60)
     return library
 
 

@@ -59,7 +59,7 @@ def isa_words() -> tuple[str, ...]:
 
 
 def usable_cores() -> tuple[int, ...]:
-    """The cores that this process may run on, no more of them than its quota of CPU time pays for."""
+    """The cores that this process may run on, but no more than its quota of CPU time pays for."""
     cores = tuple(sorted(os.sched_getaffinity(0)))
     try:
         quota, period = _QUOTA.read_text(encoding="ascii").split()

@@ -236,6 +236,8 @@ def _command(
             # this process that steer it (OPENBLAS_CORETYPE and the like) are not passed on.
             for variable in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "BLIS"):
                 environment[f"{variable}_NUM_THREADS"] = str(threads)
+            # Unpinned OpenMP threads lose milliseconds after each pause; a user would pin them.
+            environment["OMP_PROC_BIND"] = "true"
         case _:
             assert_never(program)
     trusted = isinstance(program, Baseline)

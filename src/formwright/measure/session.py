@@ -42,13 +42,15 @@ class Batch:
     """What the parent's clock and the machine's kernel said about one batch of calls.
 
     ``wall_seconds`` ends with the child's answer, ``held_seconds`` when its threads stood still;
-    CPU time and time in the run queue are counted up to there. ``rested``: none ran before.
+    CPU time and time in the run queue are counted up to there (``late_seconds``: the CPU time after
+    the answer). ``rested``: none of its threads ran before the start.
     """
 
     calls: int
     wall_seconds: float
     held_seconds: float
     cpu_seconds: float
+    late_seconds: float
     queue_seconds: float
     rested: bool
 
@@ -87,6 +89,7 @@ class Session:
         self.poison = _poison(tensors[-1])
         self.batches = 0
         self._earlier: dict[int, Array] = {}
+        self._loaded: set[int] = set()
         sizes = (self.layout.input_bytes, self.layout.output_bytes)
         self._files: tuple[int, ...] = tuple(_memory_file(size) for size in sizes)
         # The mappings live as long as the arrays over them, or views of these, are held.
@@ -160,16 +163,23 @@ class Session:
             block = self.layout.blocks[slot][index]
             if values.shape != block.tensor.shape:
                 raise ValueError(f"{block.tensor.name}: {values.shape} is not {block.tensor.shape}")
-            if block.span - block.tensor.rows * block.tensor.columns * block.tensor.itemsize:
+            if slot not in self._loaded:
                 self._pages(block)[:] = 0xFF
             self.view(index, slot)[...] = values
+        self._loaded.add(slot)
         self.poison_output(slot)
 
-    def poison_output(self, slot: int = 0) -> None:
-        """Fill the output with the secret pattern, and what lies beside its elements too."""
+    def poison_output(self, slot: int = 0, *, beside: bool = True) -> None:
+        """Fill the output with the secret pattern, and what lies beside its elements with another.
+
+        Without ``beside`` only the output itself: for batches, which are not searched for spills.
+        """
         block = self.layout.blocks[slot][-1]
         pages = self._pages(block)
-        if block.span != block.tensor.bytes or block.tensor.stride != block.tensor.columns:
+        if beside and (block.span, block.tensor.stride) != (
+            block.tensor.bytes,
+            block.tensor.columns,
+        ):
             pages[:] = _SPILL
         view = self.view(-1, slot)
         if view.size:
@@ -216,25 +226,35 @@ class Session:
         child = self.child
         if not child.alive:
             return Refused("the session is over: its child has ended")
+        # At rest, no thread waits for a core from before: what is counted is this batch's.
+        rested = child.settle()
         if child.unasked():
             child.close()
             return Forbidden("answer in the worker's place", "send")
-        # At rest, no thread waits for a core from before: what is counted is this batch's.
-        rested = child.settle()
         cpu, queue = child.cpu_seconds(), child.queue_seconds()
         start = time.perf_counter_ns()
         child.send(message)
         reply = child.receive(self.sandbox.limits.call_seconds)
         end = time.perf_counter_ns()
+        at_done = child.cpu_seconds()
         if not isinstance(reply, Reply):
             return reply
         child.stop()
-        cpu, queue = child.cpu_seconds() - cpu, child.queue_seconds() - queue
+        after = child.cpu_seconds()
+        queue = child.queue_seconds() - queue
         held = time.perf_counter_ns()
         self.batches += 1
         if reply.kind != DONE:
             return self._failure(reply)
-        return Batch(len(slots), (end - start) / 1e9, (held - start) / 1e9, cpu, queue, rested)
+        return Batch(
+            len(slots),
+            (end - start) / 1e9,
+            (held - start) / 1e9,
+            after - cpu,
+            after - at_done,
+            queue,
+            rested,
+        )
 
     def linger(self, seconds: float = 0.005) -> float:
         """CPU seconds that the idle child uses while nothing is asked of it for ``seconds``."""

@@ -28,6 +28,9 @@ from formwright.measure.workload import Variant, Workload
 
 MAX_OVERHEAD_SECONDS = 200e-6
 _SLACK_SECONDS = 300e-6
+_LATE_SECONDS = 200e-6
+_STRIKES = 4
+"""Batches in a row after which a program went on computing: then it is refused."""
 _WINDOW_SECONDS = 0.005
 _BUSY_SHARE = 0.05
 _EXTRA_TRIES = 2
@@ -179,6 +182,18 @@ def _round(workload: Workload, draw: Random, number: int, runner: _Runner) -> No
 
 
 def _batch(runner: _Runner, workload: Workload, order: Sequence[int], draw: Random) -> Batch:
+    """A batch after which nothing went on. Raises ``MeasureError``."""
+    for strike in range(1, _STRIKES + 1):
+        batch = _one_batch(runner, workload, order, draw)
+        lingering = went_on(batch, runner.program.threads)
+        if lingering is None:
+            break
+        if strike == _STRIKES:
+            raise MeasureError(lingering)
+    return batch
+
+
+def _one_batch(runner: _Runner, workload: Workload, order: Sequence[int], draw: Random) -> Batch:
     """Change the inputs of the slots, run them, judge every output. Raises ``MeasureError``."""
     session, program = runner.session, runner.program
     inputs = [t.name for t in workload.tensors if not t.output]
@@ -196,7 +211,7 @@ def _batch(runner: _Runner, workload: Workload, order: Sequence[int], draw: Rand
     for slot in order:
         # What is not packed ahead changes after packing: no product can be computed there.
         _vary(runner, workload, slot, late, draw)
-        session.poison_output(slot)
+        session.poison_output(slot, beside=False)
     batch = session.run(order)
     if not isinstance(batch, Batch):
         raise MeasureError(batch)
@@ -213,6 +228,17 @@ def check_busy(batch: Batch, threads: int) -> None:
     busy = batch.cpu_seconds + (max(batch.queue_seconds, 0.0) if batch.rested else 0.0)
     if busy > (batch.held_seconds + _SLACK_SECONDS) * threads * 1.005:
         raise MeasureError(Overdrawn(busy, batch.held_seconds, threads))
+
+
+def went_on(batch: Batch, threads: int) -> Lingering | None:
+    """Whether more went on computing after `done` than the threads of a pool that wait actively.
+
+    The kernel's figure at `done` can be older than it should be when a thread is just leaving its
+    core, so one such batch is no proof; see ``_STRIKES``.
+    """
+    gap = batch.held_seconds - batch.wall_seconds
+    late = min(batch.late_seconds, threads * gap)
+    return Lingering(late, gap) if late > (threads - 1) * gap + _LATE_SECONDS else None
 
 
 def _vary(
