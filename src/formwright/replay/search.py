@@ -67,7 +67,17 @@ def replay(
     scope = closed.scope
     free = {p.name for p in (*scope.extents, *scope.agents)}
     kept = tuple((n, v) for n, v in sorted(base.items()) if n not in free)
-    return _searched(closed, kept, condition, _sufferer(refutation), seconds)
+    buffer = _sufferer(refutation)
+    small = _searched(closed, kept, condition, buffer, seconds)
+    return small or _as_claimed(closed, base, condition, buffer, seconds)
+
+
+def _as_claimed(
+    template: Template, values: Values, condition: str, buffer: str, seconds: float
+) -> Counterexample | None:
+    """The very values of the claim, for a defect that no miniature has."""
+    search = _Search(family(template, values), condition, buffer, monotonic() + seconds)
+    return search.as_claimed(values)
 
 
 def _sufferer(refutation: Refutation) -> str:
@@ -118,6 +128,11 @@ class _Search:
             if caught is not None:
                 return self._told(caught if number == 0 else self._shrunk(caught))
         return None
+
+    def as_claimed(self, values: Values) -> Counterexample | None:
+        """What happens at these values, if a run of them is short enough."""
+        caught = self._attack(values, self._deadline)
+        return None if caught is None else self._told(caught)
 
     def _attack(self, values: Values, deadline: float) -> Caught | None:
         """Runs the condition's schedules at these values until one shows the defect."""

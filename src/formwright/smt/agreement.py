@@ -62,9 +62,9 @@ class Agreement:
         claim = f"a term reaches {name} twice"
         yield self._goal(f"exact_once {name}", "exact_once", self._exact_once, claim, 6)
         claim = f"a term of {name} that nothing computes"
-        yield self._goal(f"coverage {name}", "coverage", self._coverage.coverage, claim, 5)
+        yield self._goal(f"coverage {name}", "coverage", self._coverage.coverage, claim, 2)
         claim = f"a cell of {name} that nothing assigns"
-        yield self._goal(f"defined {name}", "defined", self._coverage.defined, claim, 5)
+        yield self._goal(f"defined {name}", "defined", self._coverage.defined, claim, 2)
 
     def _goal(
         self,

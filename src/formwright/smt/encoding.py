@@ -32,13 +32,13 @@ class Encoding:
         self._cache: dict[Formula, Text] = {}
         self.nonlinear = False
 
-    def script(self, formulas: Iterable[Formula]) -> str:
-        """Declarations and assertions."""
+    def whole(self, formulas: Iterable[Formula]) -> Z3Expr:
+        """All of ``formulas`` as one boolean of the solver."""
         texts = [self.formula(f) for f in formulas]
         names = frozenset().union(*(names for _, names in texts))
         rows = [f"(declare-const |{n}| {self._sort(n)})" for n in sorted(names)]
-        rows += [f"(assert {text})" for text, _ in texts]
-        return "\n".join(rows)
+        rows.append(f"(assert (and true {' '.join(text for text, _ in texts)}))")
+        return z3.parse_smt2_string("\n".join(rows))[0]
 
     def formula(self, formula: Formula) -> Text:
         """The text of one formula."""

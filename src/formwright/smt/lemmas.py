@@ -1,14 +1,15 @@
 """Products made linear: each product is a symbol, and what relates products is instantiated.
 
 For ``s >= 1`` and integers ``d``: ``d >= 1 => s*d >= s``, ``d <= -1 => s*d <= -s`` and
-``d = 0 => s*d = 0``. These are theorems of the integers, so what follows from instances of
-them follows. With ``d`` a difference of two cofactors of ``s`` they are the bound, block and
-digit steps of a mixed-radix index, one level at a time: ``s*a + u = s*b + v`` with
-``0 <= u, v < s`` gives ``a = b``, whatever ``s`` is. A query that is then linear is decided
-in milliseconds by every version of the solver.
+``d = 0 => s*d = 0``; and a product of numbers from 1 on is at least 1. These are theorems of
+the integers, so what follows from instances of them follows. With ``d`` a difference of two
+cofactors of ``s`` they are the bound, block and digit steps of a mixed-radix index, one level
+at a time: ``s*a + u = s*b + v`` with ``0 <= u, v < s`` gives ``a = b``, whatever ``s`` is. A
+query that is then linear is decided in milliseconds by every version of the solver.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from itertools import combinations
 
 from formwright.smt.atoms import Atoms, Ceil, Floor, Greatest, Least
@@ -16,6 +17,7 @@ from formwright.smt.terms import (
     ONE,
     ZERO,
     Formula,
+    Mono,
     Poly,
     conj,
     constant,
@@ -39,8 +41,12 @@ def lemmas(
 ) -> list[Formula]:
     """Instances for the products of ``formulas`` and of the definitions of ``names``."""
     cofactors: dict[str, dict[Poly, None]] = {}
+    products: dict[Mono, None] = {}
 
     def note(poly: Poly) -> None:
+        for mono, _ in poly.terms:
+            if len(mono) > 1 and all(n in positive for n in mono):
+                products[mono] = None
         for name in _factors(poly, positive):
             part = poly.cofactor(name)
             if part.constant() is None and atoms.is_integer(part):
@@ -61,7 +67,7 @@ def lemmas(
                     note(poly)
             case _:
                 pass
-    found: list[Formula] = []
+    found = [le(ONE, Poly(((mono, 1),))) for mono in products]
     for name in sorted(cofactors):
         for difference in _differences(list(cofactors[name])):
             found += _instances(name, difference, name in positive)
@@ -88,7 +94,8 @@ def _differences(parts: list[Poly]) -> list[Poly]:
     return list(found)
 
 
-def _instances(name: str, part: Poly, positive: bool) -> list[Formula]:
+@lru_cache(maxsize=4096)
+def _instances(name: str, part: Poly, positive: bool) -> tuple[Formula, ...]:
     factor = symbol(name)
     whole = factor * part
     known = [] if positive else [le(ONE, factor)]
@@ -96,4 +103,29 @@ def _instances(name: str, part: Poly, positive: bool) -> list[Formula]:
     down = implies(conj((*known, le(part, constant(-1)))), le(whole, factor.scaled(-1)))
     flat = implies(eq(part, ZERO), eq(whole, ZERO))
     none = [] if positive else [implies(eq(factor, ZERO), eq(whole, ZERO))]
-    return [up, down, flat, *none]
+    return (up, down, flat, *none)
+
+
+def menu_products(
+    formulas: Iterable[Formula], menus: Mapping[str, tuple[int, ...]]
+) -> list[Formula]:
+    """``s = v => s*x = v*x`` for each product with a decision ``s`` and value ``v`` of its menu.
+
+    With the decisions decided, products with them are exact, and the solver splits cases over
+    the menus by itself, learning from each.
+    """
+    found: list[Formula] = []
+    queue = [m for f in formulas for p in polys(f) for m, _ in p.terms if len(m) > 1]
+    seen: set[Mono] = set()
+    while queue:
+        mono = queue.pop()
+        if mono in seen or len(mono) < 2:
+            continue
+        seen.add(mono)
+        for name in dict.fromkeys(n for n in mono if n in menus):
+            rest = Poly(((mono, 1),)).cofactor(name)
+            queue += [m for m, _ in rest.terms]
+            for value in menus[name]:
+                chosen = eq(symbol(name), constant(value))
+                found.append(implies(chosen, eq(Poly(((mono, 1),)), rest.scaled(value))))
+    return found

@@ -72,7 +72,7 @@ def _parameters(
     solver = z3.Solver()
     solver.set("timeout", timeout_ms)
     definitions = [atoms.definition(n) for n in used if n in atoms.by_name]
-    solver.from_string(encoding.script((*definitions, *formulas)))
+    solver.add(encoding.whole((*definitions, *formulas)))
     outcome = solver.check()
     if outcome == z3.unsat:
         return "unsat", None

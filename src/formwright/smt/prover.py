@@ -65,7 +65,7 @@ class Prover:
     def tasks(self) -> Iterator[Task]:
         """K1, the derived requirements, K2, K3, in this order."""
         template, atoms = self._template, self._atoms
-        yield self._fixed("premises", "derived", "vacuity", 2, self._reachable)
+        yield self._fixed("premises", "derived", "vacuity", 5, self._reachable)
         for section, solver in (
             ("constraints", self._scope),
             ("requires", self._scope),

@@ -65,7 +65,7 @@ def _completed(
     solver = z3.Solver()
     solver.set("timeout", 2000)
     definitions = [atoms.definition(n) for n in used if n in atoms.by_name]
-    solver.from_string(encoding.script((*definitions, *formulas)))
+    solver.add(encoding.whole((*definitions, *formulas)))
     if solver.check() != z3.sat:
         return None
     model = solver.model()

@@ -22,7 +22,7 @@ from formwright.ir.program import (
     Stmt,
     Wait,
 )
-from formwright.ir.rewrite import free_names, map_stmt
+from formwright.ir.rewrite import accesses, free_names, map_stmt
 from formwright.smt.encode import UnderivableError
 
 
@@ -160,6 +160,9 @@ def _walk(
                 yield from _walk(body, frames, homes, kind == "team")
             case Apply():
                 _refuse_named_agent(frames)
+                for access in (node.destination, *accesses(node.value)):
+                    if access.buffer not in homes:
+                        raise UnderivableError(f"no storage {access.buffer} in sight", node.span)
                 yield Site(0, frames, dict(homes), node.span)
             case Barrier() | Commit() | Wait() | Arrive() | Await():
                 yield Site(0, frames, dict(homes), node.span)

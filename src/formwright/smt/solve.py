@@ -15,7 +15,7 @@ import z3
 from formwright.smt.atoms import Atoms
 from formwright.smt.encoding import Encoding, value_of
 from formwright.smt.goals import Query
-from formwright.smt.lemmas import lemmas
+from formwright.smt.lemmas import lemmas, menu_products
 from formwright.smt.premises import Premises
 from formwright.smt.terms import Formula, Number, Poly, conj, polys
 
@@ -60,14 +60,20 @@ class Solver:
     def answer(self, query: Query) -> Answer:
         """Whether facts and goal can hold together in the scope."""
         goal = conj((*query.facts, query.goal))
-        first = self._abstract(goal, query.hints, light=True)
-        if first.check() == z3.unsat:
-            return Answer("unsat")
-        return self._by_cases(goal, query.hints)
+        solver = self._abstract(goal, query.hints)
+        for more in (self._related, self._members):
+            if solver.check() == z3.unsat:
+                return Answer("unsat")
+            solver.add(self._linear.whole(more(goal, query.hints)))
+            self.queries += 1
+        return self._by_cases(solver, goal, query.hints)
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
         """A point of the scope where ``formulas`` hold, or ``unsat``."""
-        return self._by_cases(conj(formulas), (), related=False)
+        goal = conj(formulas)
+        solver = self._abstract(goal, ())
+        solver.add(self._linear.whole(self._members(goal, ())))
+        return self._by_cases(solver, goal, ())
 
     def _new(self) -> Z3Expr:
         solver = z3.SimpleSolver()
@@ -79,25 +85,35 @@ class Solver:
         direct = {n for f in formulas for p in polys(f) for n in p.symbols()}
         return self._atoms.closure(direct | {n for p in hints for n in p.symbols()})
 
-    def _abstract(
-        self, goal: Formula, hints: Sequence[Poly], light: bool, related: bool = True
-    ) -> Z3Expr:
-        """Products are symbols, lemmas relate them (if ``related``); ``light``: menus as ranges."""
+    def _abstract(self, goal: Formula, hints: Sequence[Poly]) -> Z3Expr:
+        """Products are symbols and menus are ranges: weaker than what is true, and linear."""
         rules = self._premises
         assumed = [*rules.scope, *rules.conditions, *rules.bounds()]
-        if not light:
-            assumed += rules.members()
         names = self._names([goal, *assumed], hints)
         definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
-        extra = lemmas([goal], hints, names, rules.positive, self._atoms) if related else []
         solver = self._new()
-        solver.from_string(self._linear.script((*assumed, *definitions, *extra, goal)))
+        solver.add(self._linear.whole((*assumed, *definitions, goal)))
         self.queries += 1
         return solver
 
-    def _by_cases(self, goal: Formula, hints: Sequence[Poly], related: bool = True) -> Answer:
+    def _related(self, goal: Formula, hints: Sequence[Poly]) -> list[Formula]:
+        """Lemmas that relate the products of a query and of the premises' definitions."""
+        rules = self._premises
+        names = self._names([goal, *rules.scope, *rules.conditions], hints)
+        return lemmas([goal], hints, names, rules.positive, self._atoms)
+
+    def _members(self, goal: Formula, hints: Sequence[Poly]) -> list[Formula]:
+        """The menus as they stand, and products with each of their values."""
+        rules = self._premises
+        assumed = [*rules.scope, *rules.conditions]
+        names = self._names([goal, *assumed], hints)
+        definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
+        used = {n: menu for n, menu in rules.menus.items() if n in names}
+        products = menu_products((goal, *assumed, *definitions), used)
+        return [*rules.members(), *products]
+
+    def _by_cases(self, proposals: Z3Expr, goal: Formula, hints: Sequence[Poly]) -> Answer:
         """Splits over the menus of the decisions, the solver's proposals first."""
-        proposals = self._abstract(goal, hints, light=False, related=related)
         used = [n for n in self._premises.menus if n in self._names([goal], hints)]
         for case in range(CASES):
             outcome = proposals.check()
@@ -142,7 +158,7 @@ class Solver:
         names = self._names([goal, *assumed], ())
         solver = self._new()
         definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
-        solver.from_string(encoding.script((*definitions, *assumed, goal)))
+        solver.add(encoding.whole((*definitions, *assumed, goal)))
         outcome = solver.check()
         self.queries += 1
         if outcome == z3.unsat:
