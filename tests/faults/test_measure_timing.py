@@ -107,7 +107,8 @@ def test_work_left_for_after_done_is_not_there_when_looked_at(tmp_path: Path) ->
     pthread_create(&thread, NULL, later, w); pthread_detach(thread);
     """
     outcome = failure_of(mc.native(body, tmp_path, globals))
-    assert isinstance(outcome, Unwritten)
+    # Which of the two depends on whether the thread waited for a core before it slept.
+    assert isinstance(outcome, (Unwritten, Overdrawn))
 
 
 def test_saying_done_early_gains_nothing(tmp_path: Path) -> None:
