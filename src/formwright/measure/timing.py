@@ -34,6 +34,7 @@ _STRIKES = 4
 _WINDOW_SECONDS = 0.005
 _BUSY_SHARE = 0.05
 _EXTRA_TRIES = 2
+_WARM_UPS = 5
 
 Progress = Callable[[int, int], None]
 Result = Distribution | Failure
@@ -129,20 +130,21 @@ def _attempt(
 
 def _warm_up(workload: Workload, plan: Plan, draw: Random, runner: _Runner) -> None:
     """Find how many calls fill a batch, touch every slot, look for threads left running."""
-    session = runner.session
-    _batch(runner, workload, (0,), draw)
-    seconds = min(_batch(runner, workload, (slot,), draw).wall_seconds for slot in (0, 1))
-    slots = len(session.layout.blocks)
-    runner.largest = max(2, min(slots, round(plan.batch_seconds / max(seconds, 1e-7))))
-    touched = tuple(range(2, runner.largest))
-    if touched:
-        _batch(runner, workload, touched, draw)
-        again = _batch(runner, workload, tuple(range(runner.largest)), draw)
-        seconds = again.wall_seconds / again.calls
-        runner.largest = max(2, min(slots, round(plan.batch_seconds / max(seconds, 1e-7))))
-        fresh = tuple(range(len(runner.variants), runner.largest))
+    slots = len(runner.session.layout.blocks)
+    quickest = float("inf")
+    for _ in range(_WARM_UPS):
+        fresh = range(len(runner.variants), runner.largest)
         if fresh:
             _batch(runner, workload, fresh, draw)
+        batch = _batch(runner, workload, range(runner.largest), draw)
+        quickest = min(quickest, batch.wall_seconds / batch.calls)
+        wanted = round(plan.batch_seconds / quickest)
+        if wanted <= runner.largest:
+            break
+        runner.largest = max(2, min(slots, wanted))
+    fresh = range(len(runner.variants), runner.largest)
+    if fresh:
+        _batch(runner, workload, fresh, draw)
     if isinstance(runner.program, Native):
         _check_lingering(runner)
 
