@@ -8,7 +8,20 @@ import typer
 
 from formwright.cli.output import HELD, NOT_MET, console, emit_json, progress_console
 
-File = Annotated[str, typer.Argument(help="A .fw file, or the name of a template that ships.")]
+
+def _shipped(incomplete: str) -> list[str]:
+    """Names for shell completion; files are completed by the shell."""
+    from formwright.lang import shipped
+
+    return [name for name in shipped() if name.startswith(incomplete)]
+
+
+File = Annotated[
+    str,
+    typer.Argument(
+        help="A .fw file, or the name of a template that ships.", autocompletion=_shipped
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 ChipName = Annotated[str, typer.Option("--chip", help="A chip that ships, local, or a TOML file.")]
 Settings = Annotated[str, typer.Option("--set", help="Extents: M=1000,N=1000,K=1000.")]
