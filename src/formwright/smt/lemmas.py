@@ -24,6 +24,7 @@ from formwright.smt.terms import (
     eq,
     implies,
     le,
+    lt,
     polys,
     symbol,
 )
@@ -45,7 +46,7 @@ def lemmas(
 
     def note(poly: Poly) -> None:
         for mono, _ in poly.terms:
-            if len(mono) > 1 and all(n in positive for n in mono):
+            if len(mono) > 1:
                 products[mono] = None
         for name in _factors(poly, positive):
             part = poly.cofactor(name)
@@ -67,10 +68,24 @@ def lemmas(
                     note(poly)
             case _:
                 pass
-    found = [le(ONE, Poly(((mono, 1),))) for mono in products]
+    found = [f for mono in products for f in _signs(mono, positive)]
     for name in sorted(cofactors):
         for difference in _differences(list(cofactors[name])):
             found += _instances(name, difference, name in positive)
+    return found
+
+
+def _signs(mono: Mono, positive: Collection[str]) -> list[Formula]:
+    """A product of positive numbers is positive; one factor of two decides its sign."""
+    whole = Poly(((mono, 1),))
+    if all(n in positive for n in mono):
+        return [le(ONE, whole)]
+    found = [implies(conj(lt(ZERO, symbol(n)) for n in mono), lt(ZERO, whole))]
+    if len(mono) == 2:
+        a, b = (symbol(n) for n in mono)
+        found += [
+            implies(conj((le(x, ZERO), lt(ZERO, y))), le(whole, ZERO)) for x, y in ((a, b), (b, a))
+        ]
     return found
 
 

@@ -181,7 +181,7 @@ class Solver:
         return all(n in fixed for n in names if n in self._premises.menus)
 
     def _small(self, solver: Z3Expr, encoding: Encoding, free: Sequence[str]) -> Z3Expr:
-        """The model with the least common bound on the integers, of those tried."""
+        """A model with small values: one bound on all integers, then each parameter in turn."""
         numbers = [encoding.symbol(n) for n in free if n not in self._atoms.real]
         for bound in (*SMALL, None):
             solver.push()
@@ -190,9 +190,27 @@ class Solver:
             outcome = solver.check()
             self.queries += 1
             if outcome == z3.sat:
-                return solver.model()
+                model = solver.model()
+                for name in free:
+                    if "@" not in name and name not in self._atoms.real:
+                        model = self._least(solver, encoding.symbol(name), model)
+                return model
             solver.pop()
         return None
+
+    def _least(self, solver: Z3Expr, parameter: Z3Expr, model: Z3Expr) -> Z3Expr:
+        """Lowers one parameter by halving while the rest can follow, and keeps it there."""
+        low, high = 0, int(value_of(model, parameter))
+        while low < high:
+            middle = (low + high) // 2
+            self.queries += 1
+            if solver.check(parameter <= middle) == z3.sat:
+                model = solver.model()
+                high = int(value_of(model, parameter))
+            else:
+                low = middle + 1
+        solver.add(parameter <= high)
+        return model
 
     def _holds(self, formula: Formula, values: Mapping[str, Number]) -> bool:
         try:

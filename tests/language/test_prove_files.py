@@ -1,0 +1,39 @@
+"""Template files with the verdict of the verifier on their last lines.
+
+``# expect: proved``; ``# expect: refuted WORDS`` names the conditions that are refuted, each
+with a counterexample that the interpreter reached, and no other is left open;
+``# expect: unresolved WORDS`` names those that stay open, with nothing refuted.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from formwright.base.source import Source
+from formwright.lang import parse
+from formwright.replay import replay
+from formwright.smt import prove
+
+FOLDER = Path(__file__).parent / "prove"
+FILES = sorted(FOLDER.glob("*.fw"))
+
+
+def test_there_are_files() -> None:
+    assert len(FILES) >= 20
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_verdict(path: Path) -> None:
+    text = path.read_text()
+    verdict, *words = text.rstrip("\n").split("\n")[-1].removeprefix("# expect: ").split()
+    proof = prove(parse(Source(path.name, text)), replayer=replay)
+    open_ones = {o.condition for o in proof.obligations if o.verdict != "proved"}
+    assert proof.verdict == verdict
+    assert open_ones == set(words)
+    assert {o.verdict for o in proof.obligations} <= {"proved", verdict}
+    for obligation in proof.obligations:
+        if obligation.verdict == "refuted":
+            assert obligation.counterexample is not None
+            assert obligation.counterexample.replayed, obligation.name
+        if obligation.verdict == "proved":
+            assert obligation.evidence == "proved"

@@ -1,0 +1,94 @@
+"""Kept proofs: found by content, never believed when altered, read without the solver."""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from formwright.ir.expr import num
+from formwright.ir.template import Constraint, Template
+from formwright.lang import load
+from formwright.proof.store import ProofStore, template_digest
+from formwright.proof.verdict import Obligation, Proof
+
+
+def proof_for(template: Template, verdict: str = "proved") -> Proof:
+    good = Obligation("a", "K2", "race", "proved", "proved", 0.1, detail="1 queries")
+    last = replace(good, name="b", verdict=verdict)  # type: ignore[arg-type]
+    return Proof(template.name, template_digest(template), verdict, (good, last), 0.2, "z3")  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def template() -> Template:
+    return load("shared_memory_tiling")[1]
+
+
+def test_a_kept_proof_comes_back_marked(template: Template, tmp_path: Path) -> None:
+    store = ProofStore(tmp_path)
+    assert store.get(template) is None
+    store.put(template, proof_for(template))
+    started = time.perf_counter()
+    kept = store.get(template)
+    assert time.perf_counter() - started < 0.5
+    assert kept is not None
+    assert kept.verdict == "proved"
+    assert all(o.reused for o in kept.obligations)
+
+
+def test_only_complete_proofs_are_kept(template: Template, tmp_path: Path) -> None:
+    store = ProofStore(tmp_path)
+    store.put(template, proof_for(template, "unresolved"))
+    assert store.get(template) is None
+
+
+def test_another_content_has_another_place(template: Template, tmp_path: Path) -> None:
+    store = ProofStore(tmp_path)
+    store.put(template, proof_for(template))
+    more = Constraint("extra", template.constraints[0].condition)
+    changed = replace(template, constraints=(*template.constraints, more))
+    assert store.get(changed) is None
+    assert store.get(replace(template, span=None)) is not None
+    assert num(1) == num(1)
+
+
+@pytest.mark.parametrize("damage", ["cut", "verdict", "digest", "schema", "obligation", "list"])
+def test_an_altered_file_is_ignored(template: Template, tmp_path: Path, damage: str) -> None:
+    store = ProofStore(tmp_path)
+    store.put(template, proof_for(template))
+    (path,) = tmp_path.glob("*.json")
+    text = path.read_text()
+    kept = json.loads(text)
+    match damage:
+        case "cut":
+            path.write_text(text[: len(text) // 2])
+        case "list":
+            path.write_text("[1, 2]")
+        case "verdict":
+            kept["proof"]["seconds"] = 9
+            path.write_text(json.dumps(kept))
+        case "digest":
+            kept["sha256"] = "0" * 64
+            path.write_text(json.dumps(kept))
+        case "schema":
+            kept["schema"] = 99
+            path.write_text(json.dumps(kept))
+        case _:
+            kept["proof"]["obligations"].pop()
+            path.write_text(json.dumps(kept))
+    assert store.get(template) is None
+
+
+def test_the_solver_is_not_loaded(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from formwright.lang import load\n"
+        "from formwright.proof.store import ProofStore\n"
+        f"ProofStore(Path({str(tmp_path)!r})).get(load('packed_gemm')[1])\n"
+        "assert 'z3' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
