@@ -253,13 +253,13 @@ def _ragged_function(name: str, tile: Tile, context: Context) -> Writer:
     head = f"static __attribute__((noinline)) void {name}_ragged({', '.join(parameters)})"
     lanes = context.output.target.lanes
     with out.block(head):
-        with out.block(f"if (height >= {tile.rows})"):
-            with out.block(f"switch (fw_ceil_div(columns, {lanes}))"):
-                for vectors in range(1, tile.vectors):
-                    call = f"{name}({arguments}, columns, {tile.rows}, {vectors}, 1)"
-                    out.line(f"case {vectors}: {call}; return;")
-                call = f"{name}({arguments}, columns, {tile.rows}, {tile.vectors}, 1)"
-                out.line(f"default: {call}; return;")
+        full = f"switch (height >= {tile.rows} ? fw_ceil_div(columns, {lanes}) : 0)"
+        with out.block(full):
+            out.line("case 0: break;")
+            for vectors in range(1, tile.vectors + 1):
+                label = "default" if vectors == tile.vectors else f"case {vectors}"
+                call = f"{name}({arguments}, columns, {tile.rows}, {vectors}, 1)"
+                out.line(f"{label}: {call}; return;")
         with out.block("switch (height)"):
             for rows in range(1, tile.rows):
                 call = f"{name}({arguments}, columns, {rows}, {tile.vectors}, 1)"

@@ -136,7 +136,7 @@ def _store_limits(
 
 @dataclass(slots=True)
 class TileLeaves:
-    """Leaves at one row and one vector of a tile; a load is named once, a ``shared`` one for all."""
+    """Leaves at one row and one vector of a tile; each load is named once, before its first use."""
 
     context: Context
     row: str | None
