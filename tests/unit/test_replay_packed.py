@@ -26,9 +26,9 @@ def points(draw: st.DrawFn) -> dict[str, int]:
         "Mr": Mr,
         "Nr": Nr,
         "Mc": Mr * draw(st.integers(1, 3)),
-        "Nc": Nr * draw(st.integers(1, 3)),
+        "Nb": Nr * draw(st.integers(1, 3)),
         "Kc": draw(st.integers(1, 4)),
-        "Jb": draw(st.integers(1, 3)),
+        "Ib": draw(st.integers(1, 3)),
     }
 
 
@@ -49,12 +49,12 @@ def test_every_order_of_the_grids_is_exact(point: dict[str, int], schedule: Sche
 
 
 def test_empty_reduction_writes_zeros() -> None:
-    point = {"M": 3, "N": 3, "K": 0, "Mr": 2, "Nr": 2, "Mc": 2, "Nc": 4, "Kc": 2, "Jb": 1}
+    point = {"M": 3, "N": 3, "K": 0, "Mr": 2, "Nr": 2, "Mc": 2, "Nb": 4, "Kc": 2, "Ib": 1}
     assert run(packed(), point).status == "exact"
 
 
 def test_panels_that_do_not_divide_their_block_are_seen() -> None:
     """``Mr | Mc`` is a real precondition: with Mc = 3 and Mr = 2 panels overlap."""
-    point = {"M": 5, "N": 2, "K": 2, "Mr": 2, "Nr": 2, "Mc": 3, "Nc": 2, "Kc": 2, "Jb": 1}
+    point = {"M": 5, "N": 2, "K": 2, "Mr": 2, "Nr": 2, "Mc": 3, "Nb": 2, "Kc": 2, "Ib": 1}
     outcome = run(packed(), point)
     assert outcome.status == "defect"

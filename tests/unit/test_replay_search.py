@@ -80,12 +80,12 @@ def test_a_claim_of_the_wrong_condition_is_not_believed() -> None:
 
 def test_divisibility_holds_in_the_miniature_too() -> None:
     """``Mc mod Mr = 0`` is kept, so that no false counterexample is drawn."""
-    sizes = {"Mr": 6, "Nr": 16, "Kc": 256, "Mc": 96, "Nc": 768, "Jb": 4}
+    sizes = {"Mr": 6, "Nr": 16, "Kc": 256, "Mc": 96, "Nb": 768, "Ib": 4}
     base: dict[str, int | bool | Fraction] = {"M": 99, "N": 99, "K": 99, **sizes}
     around = family(inlined(packed()), base)
     for number, values in enumerate(candidates(around, empty_reduction=False)):
         assert int(values["Mc"]) % int(values["Mr"]) == 0
-        assert int(values["Nc"]) % int(values["Nr"]) == 0
+        assert int(values["Nb"]) % int(values["Nr"]) == 0
         if number > 50:
             break
     refutation = Refutation("exact_once", "x", {"M": 99, "N": 99, "K": 99, **sizes}, (), "")
@@ -113,7 +113,7 @@ def test_floor_in_the_reduction_loses_terms() -> None:
     text = load("packed_gemm")[0].text.replace("ceil(K/Kc)", "floor(K/Kc)")
     assert "floor(K/Kc)" in text
     broken = parse(Source("floor.fw", text))
-    values = {"M": 9, "N": 9, "K": 99, "Mr": 4, "Nr": 8, "Kc": 64, "Mc": 24, "Nc": 96, "Jb": 1}
+    values = {"M": 9, "N": 9, "K": 99, "Mr": 4, "Nr": 8, "Kc": 64, "Mc": 48, "Nb": 96, "Ib": 1}
     found = replay(broken, Refutation("coverage", "x", dict(values), (), ""))
     assert found is not None
     assert " misses A[" in found.text
