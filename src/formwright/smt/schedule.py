@@ -117,9 +117,9 @@ class Schedule:
 
     def _writes(self, name: str) -> Iterator[Goal]:
         mine = [s for s in self._applies if s.apply.destination.buffer == name]
-        homes = dict.fromkeys(s.home(s.apply.destination).depth for s in mine)
-        for depth in homes:
-            here = [s for s in mine if s.home(s.apply.destination).depth == depth]
+        for home in dict.fromkeys(s.home(s.apply.destination) for s in mine):
+            here = [s for s in mine if s.home(s.apply.destination) == home]
+            depth = home.depth
             sets = [s for s in here if s.apply.op == "="]
             adds = [s for s in here if s.apply.op != "="]
             for a, b in combinations_with_replacement(sets, 2):

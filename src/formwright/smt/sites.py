@@ -49,10 +49,11 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A buffer with its declaration; instances that share ``depth`` frames share storage."""
+    """A buffer of one ``alloc`` (by its ``path``): runs that share ``depth`` frames share it."""
 
     buffer: Buffer
     depth: int
+    path: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +151,8 @@ def _walk(
                     raise UnderivableError(
                         "storage of one agent inside a team is not derived yet", node.span
                     )
-                homes.update({b.name: Home(b, len(above)) for b in buffers})
+                path = tuple(f.position for f in frames)
+                homes.update({b.name: Home(b, len(above), path) for b in buffers})
                 yield Site(0, frames, dict(homes), node.span)
             case For(_, _, _, body) | If(_, body):
                 yield from _walk(body, frames, homes, in_team)
