@@ -152,6 +152,7 @@ def _place_buffer(context: Context, buffer: Buffer, span: Span | None) -> Contex
     if context.level == "driver":
         kept = context.output.ahead if context.packing_ahead else context.output.shared
         kept.append(storage)
+        context.writer.line(f"float *const {name} FW_MAYBE = e->{name};")
         return replace(inside, environment=(*context.environment, ("float *", name)))
     context.output.private.append(storage)
     context.writer.line(f"float *const {name} = (float *)(slice + e->o_{name});")
