@@ -212,3 +212,17 @@ def test_a_factor_that_the_workload_does_not_have() -> None:
     proof = prove(edited(edit), only=lambda c: c == "phantom")
     assert proof.verdict == "unresolved"
     assert "a term of C that the workload does not have" in proof.obligations[0].detail
+
+
+def test_what_time_does_not_allow_is_unresolved() -> None:
+    proof = prove(edited(), only=lambda c: c == "address", seconds=0.0)
+    assert proof.verdict == "unresolved"
+    assert {o.detail for o in proof.obligations} == {"not within 0 s"}
+
+
+def test_a_product_that_would_not_end_is_unresolved() -> None:
+    sums = "*".join(["(i + j + Tm + Tn + Tk + S + P + beta)"] * 9)
+    edit = ("acc[r,s] = 0", f"acc[r+{sums},s] = 0 over (r < Tm, s < Tn)")
+    proof = proof_of(edit, only=lambda c: c in ("address", "single"))
+    assert proof.verdict == "unresolved"
+    assert any("a product of more than" in o.detail for o in proof.obligations)

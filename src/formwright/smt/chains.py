@@ -170,6 +170,8 @@ class Chains:
                     continue
                 raise UnderivableError("terms that come back to their own buffer", access.span)
             found += self._value(source.apply.value, longer, place, (*path, source), name)
+            if len(found) > CHAIN_LIMIT:
+                raise UnderivableError(f"more than {CHAIN_LIMIT} chains", access.span)
         return found
 
 

@@ -48,6 +48,10 @@ SUM_LIMIT = 64
 """The longest bounded sum that is written out for the solver."""
 
 
+TERM_LIMIT = 2000
+"""The most terms that a product of sums may spread into."""
+
+
 class UnderivableError(Exception):
     """A condition that the verifier can't state; the obligation is ``unresolved``."""
 
@@ -73,7 +77,10 @@ def number(expr: Expr, env: Env, atoms: Atoms) -> Poly:
         case Arith("-", a, b):
             return go(a) - go(b)
         case Arith("*", a, b):
-            return go(a) * go(b)
+            left, right = go(a), go(b)
+            if len(left.terms) * len(right.terms) > TERM_LIMIT:
+                raise UnderivableError(f"a product of more than {TERM_LIMIT} terms", expr.span)
+            return left * right
         case Arith("/", a, b):
             return atoms.make(Quotient(go(a), go(b)))
         case Arith("//", a, b):

@@ -26,7 +26,7 @@ ROUNDS = 64
 """The most designs that the cover may need."""
 
 POINTS = 500_000
-"""The most choices of the menus that are looked at for one set of parameters."""
+"""The most choices of the menus that are looked at, for all sets of parameters together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,16 @@ def cover(template: Template, atoms: Atoms, timeout_ms: int) -> Cover:
     conditions = [c.condition for c in template.constraints]
     designs: list[dict[str, int]] = []
     open_scope = scope_premises(template, atoms)
+    left = POINTS
     for _ in range(ROUNDS):
         outcome, values = _parameters(template, open_scope, atoms, timeout_ms)
         if outcome == "unsat":
             return Cover("proved", tuple(designs))
         if values is None:
             return Cover("unknown", tuple(designs), reason=outcome)
-        search = Search(template.decisions, conditions, values)
-        design = search.first()
-        if design is None and search.left <= 0:
+        search = Search(template.decisions, conditions, values, left)
+        design, left = search.first(), search.left
+        if design is None and left <= 0:
             return Cover("unknown", reason=f"no design among the first {POINTS} choices")
         if design is None:
             return Cover("refuted", parameters=values)

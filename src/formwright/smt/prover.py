@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import z3
+
 from formwright.ir.expr import Expr
 from formwright.ir.rewrite import accesses
 from formwright.ir.template import Template
@@ -22,9 +24,12 @@ from formwright.smt.menus import cover
 from formwright.smt.premises import Premises, premises, schedule_conditions
 from formwright.smt.refute import completed, holds, leaves_shape, preferences, refutation
 from formwright.smt.schedule import Schedule, place
-from formwright.smt.sites import Sites, sites_of
+from formwright.smt.sites import Site, Sites, sites_of
 from formwright.smt.solve import Answer, Solver
 from formwright.smt.terms import Formula, Number, conj
+
+FAILURES = (UnderivableError, ArithmeticError, z3.Z3Exception)
+"""What leaves an obligation unresolved: a text that is not derived, a solver that fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,13 @@ class Task:
     name: str
     weight: int
     settle: Callable[[], Obligation]
+    group: str
+
+    def skipped(self, why: str) -> Obligation:
+        """The obligation left open without a look at it."""
+        return Obligation(
+            self.name, self.group, self.condition, "unresolved", "none", 0.0, detail=why
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +124,13 @@ class Prover:
     def _fixed(
         self, name: str, group: str, condition: str, weight: int, settle: Callable[[], Outcome]
     ) -> Task:
-        return Task(condition, name, weight, lambda: _timed(name, group, condition, settle))
+        return Task(condition, name, weight, lambda: _timed(name, group, condition, settle), group)
 
     def _task(self, goal: Goal, solver: Solver) -> Task:
         def settle() -> Obligation:
             return _timed(goal.name, goal.group, goal.condition, lambda: self._goal(goal, solver))
 
-        return Task(goal.condition, goal.name, goal.weight, settle)
+        return Task(goal.condition, goal.name, goal.weight, settle, goal.group)
 
     def _goal(self, goal: Goal, solver: Solver) -> Outcome:
         """Proved if every query is unsatisfiable; the first that is not decides."""
@@ -132,7 +144,7 @@ class Prover:
                     return Outcome("unresolved", answer.reason)
                 if answer.status == "sat":
                     return self._refuted(goal, query, answer)
-        except UnderivableError as error:
+        except FAILURES as error:
             return Outcome("unresolved", _reason(error))
         split = f", {cases} cases of the menus" if cases else ""
         return Outcome("proved", f"{len(queries)} queries{split}")
@@ -177,8 +189,11 @@ class Prover:
             sites = sites_of(self._template.program, self._template.globals)
             all_sites = (*sites.applies, *sites.synchronising)
             runs = [guards(fresh(s, f"r{s.number}", {}, 0), self._atoms) for s in all_sites]
-        except UnderivableError as error:
+            return self._points(all_sites, runs)
+        except FAILURES as error:
             return Outcome("unresolved", _reason(error))
+
+    def _points(self, all_sites: Sequence[Site], runs: Sequence[list[Formula]]) -> Outcome:
         for solver, word in ((self._k1, "constraints"), (self._k2, "requirements")):
             point = solver.consistent([])
             if point.status == "unsat":
@@ -196,7 +211,7 @@ class Prover:
     def _menus(self) -> Outcome:
         try:
             found = cover(self._template, self._atoms, self._timeout_ms)
-        except UnderivableError as error:
+        except FAILURES as error:
             return Outcome("unresolved", _reason(error))
         if found.status == "proved":
             return Outcome("proved", f"{len(found.designs)} designs cover the scope")
@@ -211,7 +226,9 @@ def _counters() -> Outcome:
     return Outcome("unresolved", "arrive and await: counters are not derived yet")
 
 
-def _reason(error: UnderivableError) -> str:
+def _reason(error: Exception) -> str:
+    if not isinstance(error, UnderivableError):
+        return f"the solver failed: {error}"
     where = "" if error.span is None else f" (line {error.span.line})"
     return f"not derived: {error.reason}{where}"
 
