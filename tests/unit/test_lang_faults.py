@@ -204,6 +204,12 @@ CASES: dict[str, tuple[tuple[str, str], ...]] = {
     "counter outside a team": (("    par team w in W:", "    arrive q\n    par team w in W:"),),
     "nobody arrives": ((ZERO, f"{ZERO}; await q, 1"),),
     "hint": ((ZERO, f"hint unrol 2; {ZERO}"),),
+    "owners by other names": ((ZERO, f"{ZERO}; acc[r,s] += acc[s,r]"),),
+    "owners by more indices": (
+        (ACC, f"{ACC}; alloc row[T] register dist 1"),
+        (ZERO, f"row[r] = 0; {ZERO}; acc[r,s] += row[r]"),
+    ),
+    "owners in one value": ((ZERO, f"{ZERO}; a<0>[r,s] = acc[r,s] + acc[r,0]"),),
     # several at once, none of them caused by another
     "all at once": (
         ("N >= 1,", "N >= ,"),

@@ -16,6 +16,9 @@ SUMS = "".join(f"sum(x{i} in 0 .. 9) " for i in range(70))
 DEEP = "\n".join(" " * i + "if 1 = 1:" for i in range(2, 400))
 
 
+MULTIPLIED = "this expression is too large with its products multiplied out"
+
+
 def _menu(count: int) -> str:
     return "{" + ", ".join(map(str, range(count))) + "}"
 
@@ -75,9 +78,35 @@ CASES = {
             DEFINITION,
             DEFINITION
             + "\n  d0 = K"
-            + "".join(f"\n  d{i} = d{i - 1}*d{i - 1}" for i in range(1, 60)),
+            + "".join(f"\n  d{i} = d{i - 1} + d{i - 1}" for i in range(1, 60)),
         ),
         "this expression is too large with its definitions put in their places",
+    ),
+    "squares of squares": (
+        TEXT.replace(
+            DEFINITION,
+            DEFINITION
+            + "\n  d0 = K"
+            + "".join(f"\n  d{i} = d{i - 1}*d{i - 1}" for i in range(1, 60)),
+        ),
+        MULTIPLIED,
+    ),
+    "sums as factors": (
+        TEXT.replace(DEFINITION, f"KT = {'*'.join(['(M + N + K)'] * 14)}"),
+        MULTIPLIED,
+    ),
+    "sums of numbers in sums": (
+        TEXT.replace(
+            DEFINITION,
+            "KT = " + "".join(f"sum(x{i} in 0 .. 60) " for i in range(4)) + "x0*x1*x2*x3",
+        ),
+        MULTIPLIED,
+    ),
+    "sums over menus in sums": (
+        TEXT.replace(
+            DEFINITION, "D = 4*Tm\n  KT = sum(x in 0 .. D) sum(y in x .. D) sum(z in 0 .. y) 1"
+        ),
+        MULTIPLIED,
     ),
     "exponent": (
         TEXT.replace(DEFINITION, "KT = 1e999999999"),

@@ -1,12 +1,14 @@
 """The rules of the program IR as the machine plays them, on small programs of their own."""
 
 import re
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
 from formwright.base.source import Source
 from formwright.ir.inline import inlined
+from formwright.ir.program import Apply, Par, Read
 from formwright.ir.template import Template
 from formwright.lang import load, parse
 from formwright.replay import Delay, Outcome, Schedule, explore, run
@@ -55,6 +57,61 @@ def test_p4_each_point_runs_on_exactly_one_agent() -> None:
         assert outcome.status == "exact"
         total = sum(len(e.points) for e in outcome.events)
         assert total == 4 + 8
+
+
+def test_p4_accesses_that_name_two_owners_are_a_defect() -> None:
+    """The text is refused; a tree that is built otherwise is refused where it is run."""
+    body = """
+alloc acc[M,M] register dist 1
+par team w in W:
+  acc[r,q] = 0
+  acc[r,q] += acc[r,q]
+  C[r,s] = 0 over (r < M, s < N)
+"""
+    template = probe(body)
+    point = {**POINT, "K": 0}
+    assert run(template, point).status == "exact"
+    team = template.program[1]
+    assert isinstance(team, Par)
+    apply = team.body[1]
+    assert isinstance(apply, Apply)
+    assert isinstance(apply.value, Read)
+    access = apply.value.access
+    swapped = replace(access, index=access.index[::-1])
+    torn = replace(apply, value=replace(apply.value, access=swapped))
+    body_ = (team.body[0], torn, *team.body[2:])
+    broken = replace(template, program=(template.program[0], replace(team, body=body_)))
+    outcome = run(broken, point)
+    assert outcome.status == "defect"
+    assert "acc[r,q] and acc[q,r] decide differently (rule P4)" in outcome.error
+    assert "rule P4" in explore(broken, point).defect
+    assert run(broken, {**point, "W": 1}).status == "exact"
+
+
+def test_l32_only_the_chosen_side_of_a_select_is_read() -> None:
+    body = """
+alloc x[K] scratch
+x[k] = A[0,k]
+C[r,s] = select(r < M, 0, A[r+M,s+K]) over (r < M, s < N)
+for k in 0 .. K:
+  C[r,s] += select({cond}, A[r,k], A[r,k+K]) * B[k,s] over (r < M, s < N)
+"""
+    assert run(probe(body.format(cond="k < K")), POINT).status == "exact"
+    wrong = run(probe(body.format(cond="k < K - 1")), POINT)
+    assert kinds(wrong) == {"address"}
+
+
+def test_max_accumulates_a_value_once() -> None:
+    body = """
+C[r,s] = 0 over (r < M, s < N)
+for k in 0 .. K: C[r,s] += A[r,k] * B[k,s] over (r < M, s < N)
+alloc copy[M,N] scratch
+copy[r,s] = C[r,s]
+for t in 0 .. 3: C[r,s] max= copy[r,s]
+"""
+    assert run(probe(body), POINT).status == "exact"
+    wrong = body.replace("max= copy[r,s]", "max= 2*copy[r,s]")
+    assert run(probe(wrong), POINT).status == "defect"
 
 
 def test_p3_a_second_assignment_is_seen() -> None:

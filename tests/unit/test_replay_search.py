@@ -1,5 +1,6 @@
 """From a claim to a counterexample: words, miniatures, and what is not believed."""
 
+import time
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -76,6 +77,36 @@ def test_a_claim_of_the_wrong_condition_is_not_believed() -> None:
     """The data were there and were overwritten: that is no failure of readiness."""
     assert replay(weak(), claim("readiness"), seconds=0.3) is None
     assert replay(weak(), claim("coverage"), seconds=0.3) is None
+
+
+SELECT = """template t : operator -> mapping
+
+scope
+  workload  C[M,N] = sum(k < K) A[M,k] * B[k,N]
+  extents   M >= 1, N >= 1, K >= 1
+
+decisions
+  T in {2, 4}
+
+program
+  C[r,s] = 0 over (r < M, s < N)
+  for k in 0 .. K:
+    C[r,s] += A[r,k] * B[k,s] over (r < M, s < N)
+    if k > FIRST: C[r,s] += A[r,k] * B[k,s] over (r < M, s < N)
+"""
+
+
+@pytest.mark.parametrize("first", [5, 11, 20])
+def test_the_very_values_of_a_claim_come_first_when_they_are_small(first: int) -> None:
+    """No miniature reaches a defect past the twentieth step; the claim itself does, at once."""
+    template = parse(Source("t.fw", SELECT.replace("FIRST", str(first))))
+    values: dict[str, int | Fraction] = {"M": 1, "N": 1, "K": first + 2, "T": 2}
+    start = time.process_time()
+    found = replay(template, Refutation("exact_once", "x", values, (), ""))
+    assert time.process_time() - start < 0.5
+    assert found is not None
+    assert found.values == values
+    assert found.text == f"C[0,0] receives A[0,{first + 1}]*B[{first + 1},0] twice"
 
 
 def test_divisibility_holds_in_the_miniature_too() -> None:

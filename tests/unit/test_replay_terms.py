@@ -50,6 +50,32 @@ def test_maximum_forgets_order_and_repeats() -> None:
     assert terms.polynomial(left) != terms.polynomial(terms.op("max", (a, a)))
 
 
+def test_a_maximum_of_one_value_is_that_value() -> None:
+    terms = Terms()
+    a, b = terms.token("A", (0,)), terms.token("A", (1,))
+    total = terms.op("+", (terms.op("+", (terms.zero, a)), b))
+    other = terms.op("+", (b, a))
+    for name in ("max", "min"):
+        same = terms.op(name, (total, terms.op(name, (other, total))))
+        assert terms.polynomial(same) == terms.polynomial(total)
+        # It is a value like any other: it adds up and multiplies out.
+        doubled = terms.op("+", (same, total))
+        assert set(terms.polynomial(doubled).values()) == {2}
+
+
+def test_of_numbers_the_largest_or_the_least_stays() -> None:
+    terms = Terms()
+    a = terms.token("A", (0,))
+    low, high = terms.literal(Fraction(-5)), terms.literal(Fraction(1, 2))
+    for name, kept, lost in (("max", high, low), ("min", low, high)):
+        assert terms.polynomial(terms.op(name, (low, high))) == terms.polynomial(kept)
+        both = terms.op(name, (terms.op(name, (a, lost)), kept))
+        assert terms.polynomial(both) == terms.polynomial(terms.op(name, (a, kept)))
+    zero = terms.op("max", (low, terms.zero))
+    assert terms.polynomial(zero) == {}
+    assert terms.polynomial(terms.op("max", (a, zero))) != terms.polynomial(a)
+
+
 def test_functions_are_kept_apart_by_their_arguments() -> None:
     terms = Terms()
     a, b = terms.token("A", (0,)), terms.token("A", (1,))

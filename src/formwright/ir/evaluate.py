@@ -27,7 +27,10 @@ from formwright.ir.expr import (
 )
 
 SUM_LIMIT = 1_000_000
-"""The longest range a bounded sum may have."""
+"""Terms of a bounded sum, those of sums inside it included."""
+
+SUM_TERMS = "$terms"
+"""Inside a sum, the name of how often its body is evaluated; no name of a text is like it."""
 
 Environment = Mapping[str, Scalar]
 
@@ -148,10 +151,13 @@ def _arith(
 
 
 def _sum(var: str, lo: int, hi: int, body: Expr, environment: Environment) -> int | Fraction:
-    if hi - lo > SUM_LIMIT:
-        raise EvaluationError(f"a sum over {hi - lo} terms is longer than {SUM_LIMIT}", body.span)
+    if lo >= hi:
+        return 0
+    terms = (hi - lo) * int(environment.get(SUM_TERMS, 1))
+    if terms > SUM_LIMIT:
+        raise EvaluationError(f"a sum over {terms} terms is longer than {SUM_LIMIT}", body.span)
     total: int | Fraction = 0
-    inner = dict(environment)
+    inner = {**environment, SUM_TERMS: terms}
     for value in range(lo, hi):
         inner[var] = value
         total = _plain(total + number(body, inner))

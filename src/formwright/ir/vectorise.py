@@ -16,7 +16,7 @@ import numpy as np
 
 from formwright.ir import int_arrays as ints
 from formwright.ir import rational_arrays as rationals
-from formwright.ir.evaluate import SUM_LIMIT, EvaluationError, evaluate
+from formwright.ir.evaluate import SUM_LIMIT, SUM_TERMS, EvaluationError, evaluate
 from formwright.ir.expr import (
     Arith,
     Compare,
@@ -291,14 +291,17 @@ class Evaluator:
         lo, lo_bad = rationals.integral(self.number(expr.lo), self.wide)
         hi, hi_bad = rationals.integral(self.number(expr.hi), self.wide)
         bad = either(lo_bad, hi_bad)
-        if hi.hi - lo.lo > SUM_LIMIT:
-            too_long = np.asarray((hi.a - lo.a) > SUM_LIMIT)
+        outer: Any = self.arrays.get(SUM_TERMS, 1)
+        if (hi.hi - lo.lo) * int(np.max(outer)) > SUM_LIMIT:
+            too_long = np.asarray((hi.a - lo.a) * outer > SUM_LIMIT)
             if np.any(too_long):
-                return Exact(ints.constant(0), ints.ONES, either(bad, too_long))
+                bad, hi = either(bad, too_long), ints.of_array(np.where(too_long, lo.a, hi.a))
+        terms = np.asarray(np.maximum(hi.a - lo.a, 1) * outer)
         total: Number = rationals.rational(0)
         for start, stop in self._chunks(lo.lo, hi.hi, expr):
             index = np.arange(start, stop).reshape((-1, *(1 for _ in self._shape)))
-            term = Evaluator({**self.arrays, expr.var: index}, self.wide).number(expr.body)
+            inner = {**self.arrays, expr.var: index, SUM_TERMS: terms}
+            term = Evaluator(inner, self.wide).number(expr.body)
             inside = (lo.a <= index) & (index < hi.a)
             if not np.all(inside):
                 term = rationals.select(inside, term, rationals.rational(0), self.wide)

@@ -1,6 +1,7 @@
 """What kind of value an expression has: integers, numbers and conditions do not mix (L21)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import assert_never
 
 from formwright.base.source import Span
@@ -19,18 +20,30 @@ from formwright.ir.expr import (
     Truth,
     Var,
 )
-from formwright.lang.limits import INLINED_HEIGHT, INLINED_NODES, TOTAL_NODES
+from formwright.ir.interval import Interval, bounds
+from formwright.lang.limits import DEGREE, INLINED_HEIGHT, INLINED_NODES, TERMS, TOTAL_NODES
 from formwright.lang.names import Kind, Names, Symbol
 
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """Kind and, with definitions in their places, height and count of nodes."""
+    """Kind and, with definitions in their places, height and count of nodes.
+
+    ``terms``: of the expression with products multiplied out and sums written out;
+    ``degree``: factors of the longest one.
+    """
 
     kind: Kind
     height: int = 1
     nodes: int = 1
     chip: bool = False
+    terms: int = 1
+    degree: int = 1
+
+    def symbol(self, what: str, span: Span | None) -> Symbol:
+        """A name for the expression."""
+        sizes = (self.height, self.nodes, self.chip, self.terms, self.degree)
+        return Symbol(what, self.kind, span, *sizes)
 
 
 def check(expr: Expr, names: Names) -> Info:
@@ -42,6 +55,13 @@ def check(expr: Expr, names: Names) -> Info:
             "this expression is too large with its definitions put in their places",
             expr.span,
             f"at most {INLINED_NODES} nodes and {INLINED_HEIGHT} operators on top of one another",
+        )
+        return Info(info.kind, chip=info.chip)
+    if info.terms > TERMS or info.degree > DEGREE:
+        names.faults.add(
+            "this expression is too large with its products multiplied out",
+            expr.span,
+            f"at most {TERMS} terms, those of sums included, of {DEGREE} factors",
         )
         return Info(info.kind, chip=info.chip)
     if names.nodes > TOTAL_NODES:
@@ -107,7 +127,10 @@ def _check(expr: Expr, names: Names) -> Info:
         case Arith("//" | "mod" as op, left, right):
             return _join("integer", _whole(left, op, names), _whole(right, op, names))
         case Arith("/", left, right):
-            return _join("rational", _number(left, names), _number(right, names))
+            return _product("rational", _number(left, names), _number(right, names))
+        case Arith("*", left, right):
+            parts = (_number(left, names), _number(right, names))
+            return _product(_numeric(*parts).kind, *parts)
         case Arith(_, left, right):
             return _numeric(_number(left, names), _number(right, names))
         case Neg(arg):
@@ -126,9 +149,16 @@ def _check(expr: Expr, names: Names) -> Info:
             return _choice(expr, _truth(cond, names), then, other, names)
         case Sum(var, lo, hi, body):
             low, high = (_need_integer(_check(e, names), e.span, names) for e in (lo, hi))
+            ends = bounds(lo, names.ranges).lo, bounds(hi, names.ranges).hi
+            names.ranges[var] = Interval(ends[0], ends[1] - 1)
             with names.bound([(var, Symbol("the name of a sum", "integer", expr.span))]):
                 inner = _number(body, names)
-            return _join(_numeric(inner).kind, low, high, inner)
+            del names.ranges[var]
+            joined = _join(_numeric(inner).kind, low, high, inner)
+            length = ends[1] - ends[0]
+            if isinstance(length, float):
+                return joined  # An extent bounds it: evaluation has its own limit.
+            return replace(joined, terms=max(1, ceil(length)) * inner.terms)
         case _:
             assert_never(expr)
 
@@ -144,7 +174,8 @@ def _name(name: str, span: Span | None, names: Names) -> Info:
     if symbol.what in ("a buffer", "a tensor", "the cost"):
         names.faults.add(f'"{name}" is {symbol.what}: a number is needed here', span)
         return Info("any")
-    return Info(symbol.kind, symbol.height, symbol.nodes, symbol.chip)
+    sizes = (symbol.height, symbol.nodes, symbol.chip, symbol.terms, symbol.degree)
+    return Info(symbol.kind, *sizes)
 
 
 def _number(expr: Expr, names: Names) -> Info:
@@ -194,4 +225,11 @@ def _join(kind: Kind, *parts: Info) -> Info:
         1 + max(p.height for p in parts),
         1 + sum(p.nodes for p in parts),
         any(p.chip for p in parts),
+        sum(p.terms for p in parts),
+        max(p.degree for p in parts),
     )
+
+
+def _product(kind: Kind, left: Info, right: Info) -> Info:
+    joined = _join(kind, left, right)
+    return replace(joined, terms=left.terms * right.terms, degree=left.degree + right.degree)

@@ -27,6 +27,13 @@ INLINED_NODES = 20_000
 TOTAL_NODES = 200_000
 """Nodes of all expressions of a template with definitions put in their places."""
 
+TERMS = 20_000
+"""Terms of an expression with products multiplied out and sums written out, where the menus
+and numbers bound their ranges."""
+
+DEGREE = 64
+"""Factors of one such term."""
+
 STATEMENTS = 2_048
 """Statements of the program."""
 

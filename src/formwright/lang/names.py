@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from formwright.base.source import Span
+from formwright.ir.interval import Interval
 from formwright.lang.faults import Faults
 
 Kind = Literal["integer", "number", "rational", "condition", "any"]
@@ -14,7 +15,8 @@ Kind = Literal["integer", "number", "rational", "condition", "any"]
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """``height`` and ``nodes`` are those of a definition with everything inlined."""
+    """``height``, ``nodes``, ``terms`` and ``degree`` are those of a definition with
+    everything inlined."""
 
     what: str
     kind: Kind
@@ -23,6 +25,8 @@ class Symbol:
     nodes: int = 1
     chip: bool = False
     """Its value depends on the chip."""
+    terms: int = 1
+    degree: int = 1
 
 
 class Names:
@@ -33,6 +37,8 @@ class Names:
         self.table: dict[str, Symbol] = {}
         self.later: dict[str, str] = {}
         """What names are that have no value yet: decisions, while the scope is read."""
+        self.ranges: dict[str, Interval] = {}
+        """What the menus say of decisions and of definitions over them."""
         self.nodes = 0
         """Nodes of all expressions checked so far, inlined (rule L3)."""
 

@@ -31,7 +31,8 @@ from formwright.ir.program import (
     Value,
     Wait,
 )
-from formwright.ir.show import show_expr
+from formwright.ir.rewrite import accesses
+from formwright.ir.show import show_access, show_expr
 from formwright.lang import kinds
 from formwright.lang.boxes import inferred_box
 from formwright.lang.draft import Block, RawApply
@@ -176,6 +177,7 @@ class ProgramResolver:
         names = [(b.name, Symbol("a name of the box", "integer", s)) for b, s in box]
         with self.names.bound(names):
             touched = [self._access(raw.destination), *self._value(raw.value)]
+        self._one_owner(raw)
         if raw.clip is not None and not {"global", ""} & set(touched):
             self.faults.add(
                 "there is no tensor here to clip", raw.clip, "clip is about global tensors only"
@@ -196,6 +198,26 @@ class ProgramResolver:
             raw.asynchronous,
             raw.span,
         )
+
+    def _one_owner(self, raw: RawApply) -> None:
+        """Accesses with ``dist`` must name the same owner (rule P4)."""
+        first: tuple[Access, tuple[Expr, ...]] | None = None
+        for access in (raw.destination, *accesses(raw.value)):
+            buffer = self.buffers.get(access.buffer)
+            if buffer is None or not buffer.dist:
+                continue
+            deciding = access.index[: buffer.dist]
+            if first is None:
+                first = (access, deciding)
+            elif deciding != first[1]:
+                here, there = (", ".join(map(show_expr, d)) for d in (deciding, first[1]))
+                self.faults.add(
+                    f"two owners for one point: [{here}] decides here, "
+                    f"[{there}] in {show_access(first[0])}",
+                    access.span,
+                    "give both the same first indices, or copy through a buffer without dist",
+                )
+                return
 
     def _box(self, raw: RawApply) -> list[tuple[BoxVar, Span]]:
         if raw.box is None:

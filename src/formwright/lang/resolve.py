@@ -6,6 +6,7 @@ from math import prod
 
 from formwright.base.source import Span
 from formwright.ir.expr import Compare, Expr, Var
+from formwright.ir.interval import Interval, bounds
 from formwright.ir.program import Buffer, DType, Literal, Stmt
 from formwright.ir.template import (
     Constraint,
@@ -156,6 +157,9 @@ def _decisions(raw: list[RawDecision], names: Names) -> tuple[Decision, ...]:
     faults = names.faults
     for decision in raw:
         names.declare(decision.name, Symbol("a decision", "integer", decision.span))
+        values = [v for v, _ in (*decision.menu, *decision.extra)]
+        if values:
+            names.ranges[decision.name] = Interval(min(values), max(values))
         _menu(decision, faults)
     if len(raw) > DECISIONS:
         faults.add(f"there are at most {DECISIONS} decisions", raw[DECISIONS].span)
@@ -201,10 +205,8 @@ def _definitions(definitions: list[Definition], names: Names) -> None:
         _no_later(definition, later, names)
         later.discard(definition.name)
         info = kinds.check(definition.value, names)
-        names.declare(
-            definition.name,
-            Symbol("a definition", info.kind, definition.span, info.height, info.nodes, info.chip),
-        )
+        names.declare(definition.name, info.symbol("a definition", definition.span))
+        names.ranges[definition.name] = bounds(definition.value, names.ranges)
 
 
 def _no_later(definition: Definition, later: set[str], names: Names) -> None:

@@ -30,6 +30,7 @@ from formwright.ir.program import (
     Wait,
 )
 from formwright.ir.rewrite import accesses
+from formwright.ir.show import show_access
 from formwright.ir.template import Template
 from formwright.replay.compiled import (
     BoolCode,
@@ -101,7 +102,7 @@ class AllocCode:
 @dataclass(frozen=True, slots=True, eq=False)
 class ApplyCode:
     """``owner``: the access to a ``dist`` buffer that decides who runs a point, and how many
-    of its indices do."""
+    of its indices do. ``torn_owner``: why there is no such owner though rule P4 asks for one."""
 
     number: int
     names: tuple[str, ...]
@@ -111,6 +112,7 @@ class ApplyCode:
     value: ValueCode
     asynchronous: bool
     owner: tuple[AccessCode, int] | None
+    torn_owner: str
     reads: frozenset[str]
     stmt: Apply = field(repr=False)
 
@@ -233,10 +235,9 @@ class _Compiler:
         return AccessCode(access.buffer, index, generation, access.clip)
 
     def _apply(self, stmt: Apply, number: int) -> ApplyCode:
-        owner = next(
-            (a for a in (stmt.destination, *accesses(stmt.value)) if self._dists.get(a.buffer)),
-            None,
-        )
+        used = (stmt.destination, *accesses(stmt.value))
+        deciding = [a for a in used if self._dists.get(a.buffer)]
+        owner = deciding[0] if deciding else None
         return ApplyCode(
             number,
             tuple(b.name for b in stmt.box),
@@ -246,9 +247,16 @@ class _Compiler:
             self._value(stmt.value),
             stmt.asynchronous,
             None if owner is None else (self._access(owner), self._dists[owner.buffer]),
+            self._torn_owner(deciding),
             frozenset(a.buffer for a in accesses(stmt.value)),
             stmt,
         )
+
+    def _torn_owner(self, deciding: list[Access]) -> str:
+        if len({a.index[: self._dists[a.buffer]] for a in deciding}) < 2:
+            return ""
+        names = " and ".join(dict.fromkeys(show_access(a) for a in deciding))
+        return f"the owner of a point is torn: {names} decide differently (rule P4)"
 
     def _value(self, value: Value) -> ValueCode:
         match value:

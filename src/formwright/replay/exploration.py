@@ -5,7 +5,7 @@ without branching: every order of it with the others leads to the same state.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
@@ -51,15 +51,17 @@ def explore(
     schedule: Schedule = TEXTUAL,
     limit: int = DEFAULT_STATES,
 ) -> Exploration:
-    """Tries every order of actions; owners, torn writes and ``split`` are the schedule's.
+    """Tries every order of actions; owners and torn writes are the schedule's.
 
-    Asynchronous applies happen at every time that the waits allow.
+    The reads and then the writes of an asynchronous apply happen at every time from where it
+    is issued until its group is complete (rule P9).
     """
     try:
         prepared = prepare(template, values)
     except BudgetError:
         return Exploration(False, 0)
-    machine = Machine(prepared.program, prepared.terms, schedule, 500 * limit, trace=False)
+    phased = replace(schedule, asynchronous="phased")
+    machine = Machine(prepared.program, prepared.terms, phased, 500 * limit, trace=False)
     seen: set[object] = set()
     try:
         stack = [_Branch(machine.start(), ())]

@@ -73,8 +73,10 @@ class Machine:
         agent = state.agents[action.path]
         self.memory.enter(state, agent.label)
         if action.pending >= 0:
+            had_ended = agent.mode == "done"
             self._complete(state, agent, action.pending)
-            self._join(state, agent)
+            if had_ended:
+                self._join(state, agent)
             return
         frame = _frame(agent)
         node = frame.body[frame.pc]
@@ -128,6 +130,9 @@ class Machine:
                 self._finish(state, agent)
                 return
             if frame.pc == len(frame.body):
+                if self._holds_storage(agent):
+                    agent.mode = "drain"
+                    return
                 agent.frame = _after_block(frame)
                 continue
             node = frame.body[frame.pc]
@@ -159,6 +164,16 @@ class Machine:
                     return
                 case _:
                     assert_never(node)
+
+    def _holds_storage(self, agent: Agent) -> bool:
+        """A group that is not complete touches storage that ends with the agent's block."""
+        if not any(agent.groups):
+            return False
+        frame = _frame(agent)
+        outer = {} if frame.parent is None else frame.parent.buffers
+        ending = {number for name, number in frame.buffers.items() if outer.get(name) != number}
+        pairs = zip(agent.groups, agent.storage, strict=True)
+        return any(group and ending & touched for group, touched in pairs)
 
     def _advance(self, state: State, agent: Agent) -> None:
         frame = _frame(agent)
@@ -232,6 +247,7 @@ class Machine:
                 return
             case "commit":
                 agent.groups = (*agent.groups, ())
+                agent.storage = (*agent.storage, frozenset())
             case "arrive":
                 key = (agent.path[:-1], node.counter)
                 state.counters[key] = state.counters.get(key, 0) + 1
@@ -287,25 +303,35 @@ class Machine:
             writes = self.memory.reads_of(frame.buffers, node, frame.env, agent.points)
         operation = Pending(node, frame.env, frame.buffers, agent.points, writes)
         agent.groups = (*agent.groups[:-1], (*agent.groups[-1], operation))
+        names = (node.destination.buffer, *node.reads)
+        touched = {frame.buffers[n] for n in names if n in frame.buffers}
+        agent.storage = (*agent.storage[:-1], agent.storage[-1] | touched)
 
     def _complete(self, state: State, agent: Agent, number: int) -> None:
         groups = []
         for group in agent.groups:
             if 0 <= number < len(group):
-                self._happen(agent, group[number])
-                group = group[:number] + group[number + 1 :]
+                group = (*group[:number], *self._happen(agent, group[number]), *group[number + 1 :])
                 number = -1
             elif number >= 0:
                 number -= len(group)
             groups.append(group)
         agent.groups = tuple(groups)
+        if agent.mode == "drain" and not self._holds_storage(agent):
+            agent.mode = "run"
+            self._settle(state, agent)
 
-    def _happen(self, agent: Agent, operation: Pending) -> None:
-        if operation.writes is not None:
-            self.memory.store(operation.buffers, operation.writes)
+    def _happen(self, agent: Agent, operation: Pending) -> tuple[Pending, ...]:
+        """Does the operation, or its reads alone; what is left of it."""
+        node, env, buffers, points, writes = operation
+        if writes is None and self._schedule.asynchronous == "phased":
+            return (operation._replace(writes=self.memory.reads_of(buffers, node, env, points)),)
+        if writes is not None:
+            self.memory.store(buffers, writes)
         else:
-            self.memory.run(operation.buffers, operation.node, operation.env, operation.points)
-        self._record(agent, operation.node, operation.env, operation.points)
+            self.memory.run(buffers, node, env, points)
+        self._record(agent, node, env, points)
+        return ()
 
     # --- bookkeeping -----------------------------------------------------------------
 

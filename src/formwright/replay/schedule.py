@@ -8,8 +8,9 @@ from typing import NamedTuple
 from formwright.replay.owners import OwnerPolicy
 from formwright.replay.state import Path, State
 
-AsyncPolicy = OneOf["early", "late", "split"]
-"""``early``: at once. ``late``: as late as the waits allow. ``split``: reads early, writes late."""
+AsyncPolicy = OneOf["early", "late", "split", "phased"]
+"""``early``: at once. ``late``: as late as the waits allow. ``split``: reads early, writes late.
+``phased``: reads and writes are two actions of their own, each at any time."""
 
 Order = OneOf["textual", "reversed", "lockstep", "random"]
 """Agents of grids: one after another, the same from the last, all abreast, or by the seed.

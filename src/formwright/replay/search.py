@@ -33,6 +33,9 @@ from formwright.replay.sizes import (
 
 DEFAULT_SECONDS = 5.0
 RUN_BUDGET = 60_000
+OWN_BUDGET = 4_000
+"""Points and steps up to which the claim's own values are tried before any miniature."""
+OWN_SECONDS = 1.0
 FULL_SIZE_PRODUCTS = 20_000
 """Points of the workload up to which a miniature is repeated with the menus' sizes."""
 FULL_SIZE_SECONDS = 1.5
@@ -68,16 +71,14 @@ def replay(
     free = {p.name for p in (*scope.extents, *scope.agents)}
     kept = tuple((n, v) for n, v in sorted(base.items()) if n not in free)
     buffer = _sufferer(refutation)
+    own = _Search(family(closed, base), condition, buffer, monotonic() + min(OWN_SECONDS, seconds))
+    found = own.as_claimed(base, OWN_BUDGET)
+    if found is not None:
+        return found
     small = _searched(closed, kept, condition, buffer, seconds)
-    return small or _as_claimed(closed, base, condition, buffer, seconds)
-
-
-def _as_claimed(
-    template: Template, values: Values, condition: str, buffer: str, seconds: float
-) -> Counterexample | None:
-    """The very values of the claim, for a defect that no miniature has."""
-    search = _Search(family(template, values), condition, buffer, monotonic() + seconds)
-    return search.as_claimed(values)
+    if small is not None:
+        return small
+    return _Search(family(closed, base), condition, buffer, monotonic() + seconds).as_claimed(base)
 
 
 def _sufferer(refutation: Refutation) -> str:
@@ -129,15 +130,15 @@ class _Search:
                 return self._told(caught if number == 0 else self._shrunk(caught))
         return None
 
-    def as_claimed(self, values: Values) -> Counterexample | None:
-        """What happens at these values, if a run of them is short enough."""
-        caught = self._attack(values, self._deadline)
+    def as_claimed(self, values: Values, budget: int = RUN_BUDGET) -> Counterexample | None:
+        """What happens at the very values of the claim, if a run of them is within ``budget``."""
+        caught = self._attack(values, self._deadline, budget)
         return None if caught is None else self._told(caught)
 
-    def _attack(self, values: Values, deadline: float) -> Caught | None:
+    def _attack(self, values: Values, deadline: float, budget: int = RUN_BUDGET) -> Caught | None:
         """Runs the condition's schedules at these values until one shows the defect."""
         prepared = _prepared(self._around, values)
-        known = None if prepared is None else run_prepared(prepared, TEXTUAL, RUN_BUDGET)
+        known = None if prepared is None else run_prepared(prepared, TEXTUAL, budget)
         if prepared is None or known is None or known.status == "budget":
             return None
         for schedule in self._schedules(known, values):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import product
 
+from formwright.ir.evaluate import EvaluationError
 from formwright.replay.code import ApplyCode
 from formwright.replay.memory import Memory, visible
 from formwright.replay.owners import owner_of_cell, owner_of_point
@@ -24,8 +25,11 @@ def owned_points(
 ) -> tuple[Point, ...]:
     """The agent's points in the order in which it runs them (rule P4).
 
-    Every agent of a team computes the same owners, so that each point is run once.
+    Every agent of a team computes the same owners, so that each point is run once. Raises
+    ``EvaluationError`` where accesses to ``dist`` buffers would give a point different owners.
     """
+    if node.torn_owner and agent.size > 1:
+        raise EvaluationError(node.torn_owner, node.stmt.span)
     extents = [e(frame.env) for e in node.extents]
     total = 1
     for extent in extents:

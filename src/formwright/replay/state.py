@@ -48,13 +48,15 @@ class Pending(NamedTuple):
     writes: tuple[Write, ...] | None
 
 
-Mode = OneOf["run", "barrier", "join", "done"]
+Mode = OneOf["run", "barrier", "join", "drain", "done"]
+"""``drain``: at the end of a block whose storage asynchronous applies still touch (rule P9)."""
 
 
 @dataclass(slots=True)
 class Agent:
     """``names``: the variables of the ``par`` that made the agent. ``groups`` are its
-    unfinished asynchronous applies; the last group is open.
+    unfinished asynchronous applies; the last group is open. ``storage``: for each group, the
+    allocations that it touches.
 
     ``passed``: barriers passed in this team. ``steps``: actions done. ``points``: of the
     apply that stands next. ``writes``: of an apply whose reads are done.
@@ -72,6 +74,7 @@ class Agent:
     steps: int = 0
     children: int = 0
     groups: tuple[tuple[Pending, ...], ...] = ((),)
+    storage: tuple[frozenset[int], ...] = (frozenset(),)
     points: tuple[tuple[int, ...], ...] = ()
     writes: tuple[Write, ...] | None = None
 
@@ -89,6 +92,7 @@ class Agent:
             self.steps,
             self.children,
             self.groups,
+            self.storage,
             self.points,
             self.writes,
         )
@@ -98,8 +102,9 @@ class Agent:
         frame = self.frame
         place = None if frame is None else (id(frame.body), frame.pc, tuple(frame.env.values()))
         pending = tuple(
-            tuple((p.node.number, tuple(p.env.values()), p.points, p.writes) for p in group)
-            for group in self.groups
+            (touched, *((p.node.number, tuple(p.env.values()), p.points, p.writes) for p in group))
+            for group, touched in zip(self.groups, self.storage, strict=True)
+            if group
         )
         return (self.path, self.mode, place, self.passed, pending, self.writes)
 

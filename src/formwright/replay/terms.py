@@ -8,7 +8,7 @@ of products of tokens, in which a lost, a doubled or a foreign term shows.
 from collections.abc import Iterable
 from fractions import Fraction
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 Token = tuple[str, tuple[object, ...]]
 """An input element ``("A", (0, 2))``, or an opaque function of polynomials."""
@@ -17,6 +17,9 @@ Monomial = tuple[Token, ...]
 Factor = int | Fraction
 Polynomial = dict[Monomial, Factor]
 """No zero coefficients; tokens of a monomial are sorted. Whole factors are ``int``."""
+
+Frozen = tuple[tuple[Monomial, Factor], ...]
+"""The items of a polynomial, sorted."""
 
 EXPANSION_LIMIT = 200_000
 """Products of sums that would give more terms than this are refused."""
@@ -140,14 +143,25 @@ def _opaque(name: str, parts: list[Polynomial]) -> Polynomial:
     """A function that is not expanded; ``max`` and ``min`` forget order and repeats."""
     frozen = [tuple(sorted(p.items(), key=lambda item: repr(item))) for p in parts]
     if name in ("max", "min"):
-        flat = {piece for part in frozen for piece in _flattened(name, part)}
-        return {((name, tuple(sorted(flat, key=repr))),): 1}
+        return _extreme(name, {piece for part in frozen for piece in _flattened(name, part)})
     return {((name, tuple(frozen)),): 1}
 
 
-def _flattened(name: str, part: tuple[tuple[Monomial, Factor], ...]) -> tuple[object, ...]:
+def _extreme(name: str, pieces: set[Frozen]) -> Polynomial:
+    """``max`` or ``min`` of different polynomials: of numbers one stays, one alone is itself."""
+    numbers = [p for p in pieces if not p or (len(p) == 1 and not p[0][0])]
+    if len(numbers) > 1:
+        pick = max if name == "max" else min
+        kept = pick(numbers, key=lambda p: p[0][1] if p else 0)
+        pieces = (pieces - set(numbers)) | {kept}
+    if len(pieces) == 1:
+        return dict(next(iter(pieces)))
+    return {((name, tuple(sorted(pieces, key=repr))),): 1}
+
+
+def _flattened(name: str, part: Frozen) -> tuple[Frozen, ...]:
     if len(part) == 1 and part[0][1] == 1 and len(part[0][0]) == 1 and part[0][0][0][0] == name:
-        return part[0][0][0][1]
+        return cast(tuple[Frozen, ...], part[0][0][0][1])
     return (part,)
 
 
