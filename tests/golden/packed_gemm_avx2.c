@@ -35,6 +35,11 @@ static void phase(int64_t lo, int64_t hi, int32_t agent, const void *env) {
     float *const b_Ap FW_MAYBE = e->b_Ap;
     for (int64_t at = lo; at < hi; at++) {
         const int64_t i_ip = at;
+        for (int64_t i_q = 0, end_i_q = 4; i_q < end_i_q; i_q++) {
+            for (int64_t i_h = 0, end_i_h = 4; i_h < end_i_h; i_h++) {
+                __builtin_prefetch(t_A + (i_ic * 48 + i_ip * 4 + i_h + 4) * s_A + i_pc * 64 + i_q * 16);
+            }
+        }
         {
             int64_t i_l = 0;
             for (; i_l + 4 <= fw_min(64, (n_K - (i_pc * 64))) && i_ic * 48 + i_ip * 4 + 3 < n_M; i_l += 4) {
