@@ -1,0 +1,218 @@
+"""The matrix product against the libraries that people use, in one interleaved run.
+
+    make bench                                     # installs the peers, one and two threads
+    python benchmarks/gemm.py --threads 1 --random 0
+
+Designs are chosen by the solver for each shape, a few are built, the best of them is picked in a
+first run and timed afresh in a second one beside NumPy, torch and oneDNN. A missing peer fails.
+Exit status 0: every floor holds; 1: one does not, or something failed.
+"""
+
+import argparse
+import math
+import os
+import random
+import subprocess
+import sys
+import venv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from formwright.base.digest import digest
+from formwright.chip.load import load_chip
+from formwright.codegen import build, detect_target, emit_c
+from formwright.contract.contract import gemm_contract
+from formwright.flow.choosing import choose
+from formwright.flow.parameters import bind
+from formwright.lang import load
+from formwright.measure.programs import Baseline, BaselineName, Native, Program
+from formwright.measure.statistics import Distribution, ratio
+from formwright.measure.timing import Plan, Result, measure_interleaved
+from formwright.milp.solve import solve
+from formwright.qualify.timing import product_workload
+
+HERE = Path(__file__).resolve().parent
+VENV = HERE.parent / ".venv-bench"
+PEERS = ("torch==2.13.0", "onednn-cpu-gomp==2023.2.0")
+SHAPES = {"square": (1000, 1000, 1000), "skinny": (64, 4096, 4096), "large": (2048, 2048, 2048)}
+"""M, N, K."""
+Shape = tuple[int, int, int]
+LONGEST = 1500
+"""The random ragged shapes have extents from 1 to this."""
+PLAIN = ("packed_gemm", "direct_gemm")
+AHEAD = ("packed_gemm_ahead",)
+BUILT = 4
+"""Designs that are built for a shape and a template."""
+
+
+def install_peers() -> None:
+    """An environment of its own beside ``.venv``: this package, NumPy and the peers."""
+    python = VENV / "bin" / "python"
+    if not python.exists():
+        venv.create(VENV, with_pip=True)
+    packages = ["-e", str(HERE.parent), *PEERS]
+    command = [str(python), "-m", "pip", "install", "--quiet", *packages]
+    subprocess.run(command, check=True)
+    rest = [a for a in sys.argv[1:] if a != "--install-peers"]
+    os.execv(python, [str(python), str(Path(__file__).resolve()), *rest])
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--install-peers", action="store_true", help="install them in .venv-bench")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--random", type=int, default=40, help="how many random ragged shapes")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(argv)
+    if given.install_peers:
+        install_peers()
+    for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+        os.environ.pop(name, None)
+    return Bench(given.threads, given.random, given.rounds, given.seed).run()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``ratios``: a peer's time over ours, so above 1 is faster than the peer."""
+
+    text: str
+    ratios: dict[str, float]
+
+
+@dataclass
+class Bench:
+    """One run; ``faults`` says which floors do not hold."""
+
+    threads: list[int]
+    shapes: int
+    rounds: int
+    seed: int
+    faults: list[str] = field(default_factory=list)
+
+    def run(self) -> int:
+        for threads in self.threads:
+            self._named(threads, ahead=False)
+            self._named(threads, ahead=True)
+            if self.shapes:
+                self._ragged(threads)
+        for fault in self.faults:
+            print(f"not met: {fault}")
+        return 1 if self.faults else 0
+
+    def _named(self, threads: int, ahead: bool) -> None:
+        what = f"{threads} thread(s), " + ("B packed ahead" if ahead else "nothing packed ahead")
+        print(f"\n{what}: GFLOP/s, and ours over each peer (median of paired rounds, 95 %)")
+        ratios: dict[str, list[float]] = {}
+        for name, shape in SHAPES.items():
+            found = self.compare(shape, threads, ahead, ("numpy", "torch", "onednn"))
+            print(f"  {name:8s} {'x'.join(map(str, shape)):16s} {found.text}")
+            for peer, value in found.ratios.items():
+                ratios.setdefault(peer, []).append(value)
+                floor = 0.97 if peer == "onednn" else 1.0
+                if ahead and value < floor:
+                    self.faults.append(f"{what}, {name}: {value:.3f} of {peer}, not {floor}")
+        for peer, values in ratios.items():
+            mean = geometric_mean(values)
+            print(f"  geometric mean over {peer}: {mean:.3f}")
+            floor = 0.95 if peer == "onednn" else 1.0
+            if not ahead and (mean < floor or len(values) < len(SHAPES)):
+                self.faults.append(f"{what}: geometric mean {mean:.3f} of {peer}, not {floor}")
+        if set(ratios) != {"numpy", "torch", "onednn"}:
+            self.faults.append(f"{what}: a peer is missing")
+
+    def _ragged(self, threads: int) -> None:
+        draw = random.Random(self.seed)
+        values: list[float] = []
+        print(f"\n{threads} thread(s), {self.shapes} random shapes up to {LONGEST}, over numpy")
+        for number in range(self.shapes):
+            m, n, k = (draw.randint(1, LONGEST) for _ in range(3))
+            found = self.compare((m, n, k), threads, False, ("numpy",))
+            print(f"  {number:3d} {m:5d} x {n:4d} x {k:4d}  {found.text}", flush=True)
+            values.append(found.ratios.get("numpy", 0.01))
+        mean = geometric_mean(values)
+        print(f"  geometric mean over numpy: {mean:.3f}, least {min(values):.3f}")
+        if mean < 1.0:
+            self.faults.append(f"{threads} thread(s): ragged shapes {mean:.3f} of numpy")
+
+    def compare(
+        self, shape: Shape, threads: int, ahead: bool, peers: Iterable[BaselineName]
+    ) -> Comparison:
+        """Ours, chosen in a run of its own, beside the peers in a fresh one."""
+
+        packed = ("B",) if ahead else ()
+        designs = candidates(shape, threads, AHEAD if ahead else PLAIN, packed)
+        first = self._time(shape, designs, max(3, self.rounds // 4))
+        known = {n: d for n, d in first.items() if isinstance(d, Distribution)}
+        if not known:
+            raise SystemExit(f"no design ran at {shape}: {list(first.values())}")
+        best = min(known, key=lambda n: known[n].median)
+        programs: dict[str, Program] = {"ours": designs[best]}
+        programs |= {p: Baseline(p, threads, packed if p == "onednn" else ()) for p in peers}
+        return comparison(shape, best, self._time(shape, programs, self.rounds))
+
+    def _time(
+        self, shape: Shape, programs: Mapping[str, Program], rounds: int
+    ) -> dict[str, Result]:
+
+        extents = dict(zip("MNK", shape, strict=True))
+        workload = product_workload(gemm_contract(), extents, self.seed)
+        plan = Plan(rounds=rounds, least_rounds=min(rounds, 5), seconds=20.0)
+        return measure_interleaved(programs, workload, seed=self.seed, plan=plan)
+
+
+def comparison(shape: Shape, design: str, results: Mapping[str, Result]) -> Comparison:
+
+    work = 2 * math.prod(shape) / 1e9
+    ours = results["ours"]
+    if not isinstance(ours, Distribution):
+        raise SystemExit(f"our kernel failed at {shape}: {ours}")
+    parts, ratios = [f"ours {work / ours.median:6.1f}"], dict[str, float]()
+    for name, result in results.items():
+        if name == "ours":
+            continue
+        if not isinstance(result, Distribution):
+            parts.append(f"{name} failed: {result.message}")
+            continue
+        interval = ratio(result, ours)
+        ratios[name] = interval.median
+        rate = work / result.median
+        low, high = interval.low, interval.high
+        parts.append(f"{name} {rate:6.1f} ({interval.median:.3f}, {low:.2f}-{high:.2f})")
+    return Comparison("  ".join([*parts, f"[{design}]"]), ratios)
+
+
+def candidates(
+    shape: Shape, threads: int, templates: Iterable[str], ahead: tuple[str, ...]
+) -> dict[str, Program]:
+    """The designs that the solver likes best, built; by a name that shows their decisions."""
+
+    chip = {**load_chip("local").parameters(), "chip.cores": threads}
+    extents = dict(zip("MNK", shape, strict=True))
+    ranked = []
+    for name in templates:
+        template = load(name)[1]
+        found = solve(template, bind(template, chip, extents, "local"), limit=256)
+        for design, objective in choose(found.best, BUILT, Fraction(5, 4)):
+            ranked.append((objective, name, template, design))
+    ranked.sort(key=lambda r: r[0])
+    programs: dict[str, Program] = {}
+    for _, name, template, design in ranked[:BUILT]:
+        emitted = emit_c(template, design, detect_target())
+        folder = HERE.parent / ".venv-bench" / "kernels" / digest(emitted.source)[:16]
+        library = folder / "kernel.so"
+        if not library.exists():
+            library = build(emitted, folder).library
+        text = ",".join(f"{k}={v}" for k, v in design.items())
+        programs[f"{name} {text}"] = Native(library, threads, ahead)
+    return programs
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
