@@ -77,7 +77,7 @@ def test_killed_runs_go_on(problem: Path, tmp_path: Path) -> None:
     assert not [p for p in (out / "artifacts").iterdir() if p.name.startswith(".")]
 
     again = subprocess.run(command(problem, out), capture_output=True, text=True)
-    assert again.returncode == 0
+    assert again.returncode == 0, again.stderr
     assert entries(out) == final, "a finished run writes nothing"
     repeated = json.loads(again.stdout)
     assert {**repeated, "seconds": 0} == {**result, "seconds": 0}

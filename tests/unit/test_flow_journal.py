@@ -56,3 +56,27 @@ def test_a_journal_changed_by_hand_is_refused(tmp_path: Path, line: str) -> None
     path.write_text(line + "\n")
     with pytest.raises(InputError, match="changed by hand"):
         Journal(path)
+
+
+def test_independent_steps_are_done_together_and_once(tmp_path: Path) -> None:
+    from threading import Barrier
+
+    meet = Barrier(2, timeout=20)
+
+    def together() -> int:
+        return meet.wait() + 1
+
+    with Journal(tmp_path / "j.jsonl") as journal:
+        journal.step("c", lambda: 7)
+        got = journal.steps({"a": together, "b": together, "c": together}, 2)
+        assert sorted([got["a"], got["b"]]) == [1, 2]
+        assert got["c"] == 7
+    with Journal(tmp_path / "j.jsonl") as journal:
+        assert journal.steps(dict.fromkeys("abc", lambda: 0), 2) == got
+
+
+def test_one_failing_step_does_not_lose_the_others(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j.jsonl") as journal:
+        with pytest.raises(ZeroDivisionError):
+            journal.steps({"bad": lambda: 1 // 0, "good": lambda: 3}, 2)
+        assert journal.known("good") == 3

@@ -40,8 +40,9 @@ def run(arguments: list[str]) -> int:
         error.show()  # type: ignore[attr-defined]
         return BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted; the same command goes on from here", file=sys.stderr)
-        return INTERRUPTED
+        status = INTERRUPTED
     except BrokenPipeError:
         return 0
+    if status == INTERRUPTED:  # typer turns Ctrl-C into this status
+        print("interrupted; the same command goes on from here", file=sys.stderr)
     return status if isinstance(status, int) else 0

@@ -1,8 +1,10 @@
 """From a design to a library that may be timed: check, build, validate. Each a journal step."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,44 +76,73 @@ def _solve(setting: Setting, workload: Workload) -> dict[str, Any]:
     return {"designs": found, "solutions": solutions}
 
 
-def prepare(setting: Setting, workload: Workload, design: Mapping[str, Any]) -> Candidate | None:
-    """Check, build and validate one design; ``None`` when it is refused (the journal says why)."""
-    proved = setting.templates[design["template"]]
+def prepare(
+    setting: Setting, workload: Workload, proposed: Sequence[Mapping[str, Any]]
+) -> list[Candidate]:
+    """Check, build and validate designs; the journal says why one is not among the result.
+
+    Nothing is timed here, so all cores compile at once.
+    """
+    plans = [_plan(setting, workload, design) for design in proposed]
+    setting.listener.stage(f"{workload.name}: building {len(plans)} candidates")
+    built = setting.journal.steps(
+        {f"build/{p.key}": partial(_build, setting, p) for p in plans}, os.cpu_count() or 1
+    )
+    found = []
+    for number, plan in enumerate(plans, 1):
+        build = built[f"build/{plan.key}"]
+        if "error" in build:
+            setting.listener.done(f"{plan.label}: not built: {build['error']}")
+            continue
+        setting.listener.stage(f"{plan.label}: validating ({number} of {len(plans)})")
+        library = setting.out / build["library"]
+        verdict = setting.journal.step(
+            f"validate/{workload.name}/{plan.key}", partial(_validate, setting, workload, library)
+        )
+        if verdict["verdict"] != "held":
+            setting.listener.done(f"{plan.label}: {verdict['verdict']}: {verdict['message']}")
+            continue
+        found.append(Candidate(plan.key, plan.template, plan.assignment, plan.predicted, library))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A design that holds, with its key in the journal."""
+
+    key: str
+    template: str
+    proved: Proved
+    assignment: dict[str, int]
+    predicted: float
+    label: str
+
+
+def _plan(setting: Setting, workload: Workload, design: Mapping[str, Any]) -> _Plan:
+    name = design["template"]
+    proved = setting.templates[name]
     # The journal sorts keys; a reader expects the order of the template.
     assignment = {d.name: int(design["assignment"][d.name]) for d in proved.template.decisions}
-    key = digest([digest(inlined(proved.template)), assignment])[:16]
     parameters = setting.parameters(proved.template, workload)
     checked = check(proved.template, parameters, assignment)
     if not checked.ok:
         raise AssertionError(f"the solver chose a design that fails {', '.join(checked.failed)}")
-    label = f"{workload.name}: {design['template']} {assignment_text(assignment)}"
-    setting.listener.stage(f"{label}: building")
-    built = setting.journal.step(f"build/{key}", lambda: _build(setting, proved, assignment, key))
-    if "error" in built:
-        setting.listener.done(f"{label}: not built: {built['error']}")
-        return None
-    library = setting.out / built["library"]
-    setting.listener.stage(f"{label}: validating")
-    verdict = setting.journal.step(
-        f"validate/{workload.name}/{key}", lambda: _validate(setting, workload, library)
+    return _Plan(
+        key=digest([digest(inlined(proved.template)), assignment])[:16],
+        template=name,
+        proved=proved,
+        assignment=assignment,
+        predicted=float(
+            objective_of(proved.template, parameters, assignment, setting.coefficients[name])
+        ),
+        label=f"{workload.name}: {name} {assignment_text(assignment)}",
     )
-    if verdict["verdict"] != "held":
-        setting.listener.done(f"{label}: {verdict['verdict']}: {verdict['message']}")
-        return None
-    predicted = float(
-        objective_of(
-            proved.template, parameters, assignment, setting.coefficients[design["template"]]
-        )
-    )
-    return Candidate(key, design["template"], assignment, predicted, library)
 
 
-def _build(
-    setting: Setting, proved: Proved, assignment: dict[str, int], key: str
-) -> dict[str, Any]:
+def _build(setting: Setting, plan: _Plan) -> dict[str, Any]:
     try:
-        emitted = emit_c(proved.template, assignment, detect_target())
-        built = build(emitted, setting.out / "build" / key)
+        emitted = emit_c(plan.proved.template, plan.assignment, detect_target())
+        built = build(emitted, setting.out / "build" / plan.key)
     except InputError as error:
         return {"error": str(error)}
     return {

@@ -9,9 +9,11 @@ the disk before the run goes on; a torn last line is cut off when the journal is
 import fcntl
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,7 +27,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
+        self._writing = Lock()
         self._stream = open(path, "a+b")  # noqa: SIM115 - lives as long as the journal
         try:
             fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -68,7 +70,23 @@ class Journal:
             return known["data"]
         return self._append(key, compute())["data"]
 
+    def steps(self, work: Mapping[str, Callable[[], Any]], workers: int) -> dict[str, Any]:
+        """Several steps that do not need each other, ``workers`` at a time.
+
+        Each is written as soon as it is done. A fault of one is raised when all have ended.
+        """
+        missing = {key: compute for key, compute in work.items() if key not in self._by_key}
+        with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
+            running = [pool.submit(self.step, key, compute) for key, compute in missing.items()]
+        for one in running:
+            one.result()
+        return {key: self._by_key[key]["data"] for key in work}
+
     def _append(self, key: str, data: Any) -> dict[str, Any]:
+        with self._writing:
+            return self._write(key, data)
+
+    def _write(self, key: str, data: Any) -> dict[str, Any]:
         entry = {
             "schema": SCHEMA,
             "number": len(self.entries),

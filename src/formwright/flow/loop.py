@@ -54,11 +54,8 @@ def search(setting: Setting, workload: Workload) -> Search:
         if not proposed:
             reasons.append("no design meets the constraints on this chip")
             break
-        fresh: dict[str, Candidate] = {}
-        for design in proposed:
-            candidate = prepare(setting, workload, design)
-            if candidate is not None and candidate.key not in candidates:
-                fresh[candidate.key] = candidate
+        held = prepare(setting, workload, proposed)
+        fresh = {c.key: c for c in held if c.key not in candidates}
         if not fresh:
             break
         timing = _measure(setting, workload, number, fresh)
@@ -93,7 +90,7 @@ def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str
             contract,
             workload.extents,
             seed=secret_seed(),
-            plan=Plan(rounds=CONFIRM_ROUNDS),
+            plan=Plan(rounds=CONFIRM_ROUNDS, least_rounds=7, seconds=30.0),
         ),
     )
     return timing
@@ -118,7 +115,7 @@ def _measure(
             setting.problem.contract,
             workload.extents,
             seed=setting.seed + number,
-            plan=Plan(rounds=SEARCH_ROUNDS),
+            plan=Plan(rounds=SEARCH_ROUNDS, least_rounds=3, seconds=10.0),
         ),
     )
     return timing
