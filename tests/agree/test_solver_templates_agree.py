@@ -8,18 +8,29 @@ from unittest import mock
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from strategies_expr import MENUS, plain_constants, template, templates
+from strategies_expr import (
+    MENUS,
+    NAMES,
+    conditions,
+    numbers,
+    plain_constants,
+    template,
+    templates,
+)
 
 from formwright.base.diagnostics import InputError
 from formwright.ir.evaluate import EvaluationError, number, truth
 from formwright.ir.expr import TRUE, Arith, Compare, Expr, Var, num
+from formwright.ir.expr import Truth as Verdict
 from formwright.ir.template import Template
-from formwright.milp import exact
+from formwright.milp import exact, program
+from formwright.milp import solve as solving
 from formwright.milp.check import check, objective_of
 from formwright.milp.conflict import smallest_conflict
 from formwright.milp.problem import build, objective_expression
 from formwright.milp.solve import solve
 
+FALSE = Verdict(False)
 POINTS = [dict(zip(MENUS, p, strict=True)) for p in product(*MENUS.values())]
 
 relaxed = settings(
@@ -41,13 +52,12 @@ def brute(template: Template) -> Truth:
     found = []
     errs = False
     for point in POINTS:
-        verdicts = []
-        for constraint in template.constraints:
-            try:
-                verdicts.append(truth(constraint.condition, point))
-            except EvaluationError:
-                errs = True
-        if errs or not all(verdicts):
+        try:
+            # An earlier constraint that fails guards the later ones.
+            if not all(truth(c.condition, point) for c in template.constraints):
+                continue
+        except EvaluationError:
+            errs = True
             continue
         try:
             value = Fraction(number(cost, point))
@@ -69,11 +79,7 @@ def test_enumeration_is_brute_force(random: Template) -> None:
     except InputError:
         assert expected.errs
         return
-    if expected.errs:
-        # Only a tie-break of a point that is not among the best may be without a value.
-        assert random.cost is not None
-        assert random.cost.prefer
-        return
+    assert not expected.errs
     if not expected.ordered:
         assert solution.status == "infeasible"
         assert solution.conflict
@@ -124,6 +130,58 @@ def test_milp_is_brute_force(random: Template) -> None:
     assert solution.bound == pytest.approx(float(best), rel=1e-6, abs=1e-6)
     assert check(random, {}, solution.assignment).ok
     assert objective_of(random, {}, solution.assignment) == solution.objective
+
+
+magnitudes = st.builds(
+    lambda digits, power: Fraction(digits) * Fraction(10) ** power,
+    st.integers(-9, 9),
+    st.integers(-9, 12),
+)
+
+
+@st.composite
+def stretched(draw: st.DrawFn) -> Template:
+    """Costs whose bounds differ by many powers of ten; some guards never hold."""
+    bounds: list[tuple[Expr, Expr | None]] = []
+    for _ in range(draw(st.integers(1, 4))):
+        value = Arith("*", num(draw(magnitudes)), draw(numbers(1, NAMES, plain_constants)))
+        if draw(st.booleans()):
+            other = Arith("*", num(draw(magnitudes)), draw(numbers(1, NAMES, plain_constants)))
+            value = Arith("+", value, other)
+        guard = st.one_of(st.none(), st.just(FALSE), conditions(1, NAMES, plain_constants))
+        bounds.append((value, draw(guard) if bounds else None))
+    named = {"C": draw(conditions(1, NAMES, plain_constants))} if draw(st.booleans()) else {}
+    return template(MENUS, named, tuple(bounds))
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+@settings(relaxed, max_examples=50)
+@given(random=stretched())
+def test_milp_alone_is_never_wrong_about_costs_of_any_size(drawn: bool, random: Template) -> None:
+    """Without the enumeration that confirms it, and with or without a design to begin with."""
+    expected = brute(random)
+    assume(not expected.errs)
+    sampled = program._sampled if drawn else lambda *_: None
+    with mock.patch.object(solving, "_COUNTED", 0), mock.patch.object(program, "_sampled", sampled):
+        solution = solve(random, {}, "milp")
+    if not expected.ordered:
+        assert solution.status in ("infeasible", "unresolved")
+        return
+    best = expected.ordered[0][1]
+    if solution.status == "optimal":
+        assert solution.objective is not None
+        assert solution.objective - best <= abs(best) * Fraction(1, 10**7)
+        if solution.objective == best:
+            assert solution.assignment == expected.ordered[0][0]
+    else:
+        assert solution.status == "unresolved"
+        assert solution.note
+        assert solution.bound is None or solution.bound <= best
+    confirmed = solve(random, {}, "milp")
+    if confirmed.status == "optimal":
+        assert (confirmed.objective, confirmed.assignment) == (best, expected.ordered[0][0])
+    else:
+        assert "no value" in confirmed.note
 
 
 borders = st.builds(

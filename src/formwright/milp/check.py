@@ -31,7 +31,8 @@ def check(
     """Scope conditions, menus, constraints and requirements at one point.
 
     Scope conditions over parameters without a value (a team size that is not yet chosen)
-    are passed over. A condition without a value counts as failed.
+    are passed over. A condition without a value counts as failed; it is an error only if every
+    condition before it holds.
     """
     values = _environment(template, parameters, assignment)
     held: list[str] = []
@@ -41,8 +42,9 @@ def check(
         try:
             (held if _holds(template, condition, values) else failed).append(name)
         except EvaluationError as error:
+            if not failed:
+                errors[name] = error.message
             failed.append(name)
-            errors[name] = error.message
     for decision in template.decisions:
         inside = assignment[decision.name] in decision.menu
         (held if inside else failed).append(f"menu {decision.name}")

@@ -3,14 +3,13 @@
 Each design violates some set of constraints. A set of constraints is in conflict exactly
 if it meets every one of these sets, so a smallest conflict is a smallest hitting set. It
 is found by asking for a design that satisfies the present hitting set, and adding what
-that design violates, until there is none.
+that design violates, until there is none. A constraint without a value counts as violated.
 """
 
 from collections.abc import Callable
 
-from formwright.ir.evaluate import truth
 from formwright.ir.template import Constraint
-from formwright.milp.problem import Problem
+from formwright.milp.problem import Problem, holds
 
 Oracle = Callable[[tuple[Constraint, ...]], dict[str, int] | None]
 """Some design that satisfies the given constraints, or ``None`` if there is none."""
@@ -38,7 +37,7 @@ def smallest_conflict(problem: Problem, some_design: Oracle) -> tuple[str, ...]:
 
 def _violations(problem: Problem, design: dict[str, int]) -> frozenset[int]:
     values = {**problem.constants, **design}
-    return frozenset(i for i, c in enumerate(problem.constraints) if not truth(c.condition, values))
+    return frozenset(i for i, c in enumerate(problem.constraints) if not holds(c.condition, values))
 
 
 def _smallest_hitting_set(sets: set[frozenset[int]]) -> frozenset[int]:

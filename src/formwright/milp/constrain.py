@@ -10,15 +10,15 @@ from math import prod
 
 import numpy as np
 
-from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import Arith, Compare, Expr, Logic, Num, Truth, Var
 from formwright.ir.int_arrays import Array
 from formwright.ir.template import Constraint
 from formwright.ir.vectorise import Evaluator, Given
-from formwright.milp.classes import Classes, Form
+from formwright.milp.classes import Classes, Form, value_of
 from formwright.milp.encode import Encoder
-from formwright.milp.enumerate import constraint_truths
+from formwright.milp.enumerate import where_held
 from formwright.milp.model import EncodingError, Exactly, combined, largest_size
+from formwright.milp.problem import holds
 
 _PAIRS = 1 << 20
 """Pairs of combinations that are looked at one by one."""
@@ -30,7 +30,7 @@ _ONE, _ZERO, _HALF = 1, 0, Fraction(1, 2)
 def constrain(encoder: Encoder, constraint: Constraint) -> None:
     """Rows that hold exactly where ``constraint`` does.
 
-    Raises :class:`InputError` where it has no value, :class:`EncodingError` past the limits.
+    Where it has no value it does not hold. Raises :class:`EncodingError` past the limits.
     """
     if len(encoder.spans(constraint.condition)) == 1:
         return  # Combinations that break it were left out when the group was made.
@@ -65,7 +65,7 @@ def _constrain(encoder: Encoder, constraint: Constraint) -> None:
     if not spans:
         _constant(encoder, constraint)
     elif len(spans) == 1:
-        _forbid(encoder, encoder.classes(expr), constraint)
+        _forbid(encoder, encoder.classes(expr))
     elif len(spans) == 2 and prod(encoder.groups[s].count for s in spans) <= _PAIRS:
         allowed = _matrix(encoder, constraint, spans)
         sides: list[list[Form]] = [[{c: _ONE} for c in encoder.cells[s]] for s in spans]
@@ -74,22 +74,16 @@ def _constrain(encoder: Encoder, constraint: Constraint) -> None:
         if isinstance(expr, Compare):
             _compared(encoder, expr, constraint)
         else:
-            _forbid(encoder, encoder.classes(expr), constraint)
+            _forbid(encoder, encoder.classes(expr))
 
 
 def _constant(encoder: Encoder, constraint: Constraint) -> None:
-    try:
-        holds = truth(constraint.condition, encoder.problem.constants)
-    except EvaluationError as error:
-        raise EncodingError(f"constraint {constraint.name} has no value: {error}") from None
-    if not holds:
+    if not holds(constraint.condition, encoder.problem.constants):
         encoder.model.add({}, _ONE, None)
 
 
-def _forbid(encoder: Encoder, classes: Classes, constraint: Constraint) -> None:
+def _forbid(encoder: Encoder, classes: Classes) -> None:
     for value, form in zip(classes.values, classes.forms, strict=True):
-        if value is None:
-            raise EncodingError(f"constraint {constraint.name} has no value at some combination")
         if value is not True:
             if not form:
                 encoder.model.add({}, _ONE, None)
@@ -104,8 +98,8 @@ def _matrix(encoder: Encoder, constraint: Constraint, spans: tuple[int, ...]) ->
         shape.append(group.count)
         for name, column in group.cells.items():
             given[name] = column.reshape((-1, 1) if axis == 0 else (1, -1))
-    truths = constraint_truths(constraint, Evaluator(given), given)
-    return np.broadcast_to(np.asarray(truths.value), tuple(shape))
+    held = where_held(constraint, Evaluator(given))
+    return np.broadcast_to(np.asarray(held), tuple(shape))
 
 
 def _clauses(encoder: Encoder, allowed: Array, rows: list[Form], columns: list[Form]) -> None:
@@ -113,9 +107,8 @@ def _clauses(encoder: Encoder, allowed: Array, rows: list[Form], columns: list[F
     if len({r.tobytes() for r in allowed}) > len({c.tobytes() for c in allowed.T.copy()}):
         allowed, rows, columns = allowed.T.copy(), columns, rows
     forbidden = ~allowed
-    for pattern in np.unique(forbidden, axis=0):
-        if not pattern.any():
-            continue
+    patterns = {row.tobytes(): row for row in forbidden if row.any()}
+    for _, pattern in sorted(patterns.items()):
         covering = np.flatnonzero((forbidden | ~pattern).all(axis=1))
         parts = [(_ONE, rows[i]) for i in covering]
         parts += [(_ONE, columns[j]) for j in np.flatnonzero(pattern)]
@@ -126,7 +119,10 @@ def _row(encoder: Encoder, expr: Compare) -> bool:
     """One row for a comparison of integer sums of single groups; false if it is not one."""
     if expr.op == "!=" or not (_separable(encoder, expr.left) and _separable(encoder, expr.right)):
         return False
-    left, right = encoder.linear(expr.left, False), encoder.linear(expr.right, False)
+    try:
+        left, right = encoder.linear(expr.left, False), encoder.linear(expr.right, False)
+    except EncodingError:
+        return False  # A part has no value somewhere: by its distinct values.
     terms = combined([(_ONE, left.terms), (-_ONE, right.terms)])
     border = right.constant - left.constant
     numbers = [*terms.values(), border]
@@ -166,13 +162,9 @@ def _compared(encoder: Encoder, expr: Compare, constraint: Constraint) -> None:
     left, right = encoder.classes(expr.left), encoder.classes(expr.right)
     if len(left.values) * len(right.values) > _PAIRS:
         raise EncodingError(f"constraint {constraint.name} compares too many distinct values")
-    lefts = [v for v in left.values if v is not None]
-    rights = [v for v in right.values if v is not None]
-    if len(lefts) < len(left.values) or len(rights) < len(right.values):
-        raise EncodingError(f"constraint {constraint.name} has no value at some combination")
     shape = Compare(expr.op, Var("$0"), Var("$1"))
     allowed = np.array(
-        [[truth(shape, {"$0": a, "$1": b}) for b in rights] for a in lefts], dtype=bool
+        [[value_of(shape, (a, b)) is True for b in right.values] for a in left.values], dtype=bool
     )
     if len(right.values) == 1:
         _pick(encoder, allowed[:, 0], left)

@@ -21,7 +21,7 @@ from formwright.ir.rational_arrays import Exact
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Constraint
 from formwright.ir.vectorise import Evaluator, Given, Truths
-from formwright.milp.enumerate import Search, constraint_truths
+from formwright.milp.enumerate import Search, where_held
 from formwright.milp.grid import Axis, Table, blocks, known, points
 from formwright.milp.monotone import direction, has_value, parts_reading, replaced
 
@@ -135,7 +135,7 @@ def _settled(
     evaluator = Evaluator(given)
     mask = np.ones(block.shape, dtype=bool)
     for constraint in own:
-        mask &= constraint_truths(constraint, evaluator, given).value
+        mask &= where_held(constraint, evaluator)
     value = _exact(evaluator, term.part)
     if value is None:
         return None

@@ -131,7 +131,7 @@ class Encoder:
                 return Classes((None,), ({},))
         group, columns = self.groups[spans[0]], self.cells[spans[0]]
         values = values_by_cell(expr, group, self.evaluators[spans[0]])
-        return by_value(list(values), [{c: _ONE} for c in columns])
+        return by_value(values, [{c: _ONE} for c in columns])
 
     def _joint(self, expr: Expr, args: tuple[Expr, ...]) -> Classes:
         names = [Var(f"${i}") for i in range(len(args))]

@@ -9,7 +9,7 @@ import numpy as np
 from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.ir import rational_arrays as rationals
 from formwright.ir.evaluate import EvaluationError
-from formwright.ir.expr import Expr
+from formwright.ir.expr import Expr, Scalar
 from formwright.ir.int_arrays import Array
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Constraint
@@ -53,15 +53,14 @@ class Found:
 def search(task: Search, every_tie: bool = False) -> Found:
     """The best points of the grid; with ``every_tie`` also all that tie with the last of them.
 
-    Raises :class:`InputError` naming the constraint that has no value at some point, or
-    the cost if it has none at a feasible one.
+    Raises :class:`InputError` if the cost has no value at a feasible point.
     """
     feasible = 0
     kept = _Candidates(task, every_tie)
     for block in blocks(task.axes):
         given = known(task.constants, task.tables, block)
         evaluator = Evaluator(given)
-        mask = _feasible(task, evaluator, given)
+        mask = mask_of(task, evaluator)
         if mask is False or not np.any(mask):
             continue
         full = np.broadcast_to(np.asarray(mask), block.shape)
@@ -75,7 +74,7 @@ def first_feasible(task: Search) -> dict[str, int] | None:
     """Some feasible point, or ``None``; stops at the first block that has one."""
     for block in blocks(task.axes):
         given = known(task.constants, task.tables, block)
-        mask = _feasible(task, Evaluator(given), given)
+        mask = mask_of(task, Evaluator(given))
         full = np.broadcast_to(np.asarray(mask), block.shape).ravel()
         if full.any():
             point = block.coordinates(np.array([int(np.argmax(full))]))
@@ -88,29 +87,36 @@ def count_feasible(task: Search) -> int:
     total = 0
     for block in blocks(task.axes):
         given = known(task.constants, task.tables, block)
-        mask = _feasible(task, Evaluator(given), given)
+        mask = mask_of(task, Evaluator(given))
         total += int(np.count_nonzero(np.broadcast_to(np.asarray(mask), block.shape)))
     return total
 
 
-def _feasible(task: Search, evaluator: Evaluator, given: Mapping[str, Given]) -> bool | Array:
+def mask_of(task: Search, evaluator: Evaluator) -> bool | Array:
+    """Where every constraint holds."""
     mask: bool | Array = True
     for constraint in task.constraints:
-        truths = constraint_truths(constraint, evaluator, given)
-        mask = mask & truths.value if mask is not True else truths.value
+        value = where_held(constraint, evaluator)
+        mask = mask & value if mask is not True else value
+        if mask is False:
+            break
     return mask
 
 
-def constraint_truths(
-    constraint: Constraint, evaluator: Evaluator, given: Mapping[str, Given]
-) -> Truths:
-    """Where ``constraint`` holds; its missing values are the user's error, by name."""
+def where_held(constraint: Constraint, evaluator: Evaluator) -> bool | Array:
+    """Where ``constraint`` holds. It does not where it has no value: an earlier one fails there
+    (see :mod:`formwright.milp.defined`)."""
     try:
-        truths = evaluator.truths(constraint.condition)
-        raise_first_error(constraint.condition, truths, given)
-    except EvaluationError as error:
-        raise _named(f"constraint {constraint.name}", error) from None
-    return truths
+        truths = evaluator.run(constraint.condition)
+    except EvaluationError:
+        return False
+    if not isinstance(truths, Truths):
+        error = EvaluationError("a condition is needed, not a number", constraint.condition.span)
+        raise _named(f"constraint {constraint.name}", error)
+    if truths.bad is False:
+        return truths.value
+    held: Array = np.asarray(truths.value) & ~np.asarray(truths.bad)
+    return held
 
 
 def _named(what: str, error: EvaluationError) -> InputError:
@@ -217,7 +223,7 @@ def survivors(task: Search, columns: Columns, ceiling: Fraction) -> Columns:
     given = {**task.constants, **columns}
     given.update({name: _gather(task, table, columns) for name, table in task.tables.items()})
     count = len(next(iter(columns.values())))
-    mask = np.broadcast_to(np.asarray(_feasible(task, Evaluator(given), given)), (count,))
+    mask = np.broadcast_to(np.asarray(mask_of(task, Evaluator(given))), (count,))
     kept = {name: column[mask] for name, column in columns.items()}
     if not mask.any():
         return kept
@@ -236,19 +242,23 @@ def _exact_ranks(expr: Expr | None, columns: Columns, task: Search) -> tuple[lis
         names += [n for n in task.tables[name].names if n not in names]
     if expr is None or not names:
         alone = {n: _gather(task, task.tables[n], {}) for n in hidden}
-        fixed = Fraction(0 if expr is None else exactly(expr, {**constants, **alone})[0])
-        return [fixed], np.zeros(count, dtype=np.int64)
+        fixed = [0] if expr is None else _values(expr, {**constants, **alone})
+        return [Fraction(fixed[0])], np.zeros(count, dtype=np.int64)
     rows, inverse = np.unique(np.stack([columns[n] for n in names]), axis=1, return_inverse=True)
     picked = dict(zip(names, rows, strict=True))
     tables = {n: _gather(task, task.tables[n], picked) for n in hidden}
-    try:
-        exact = [Fraction(v) for v in exactly(expr, {**constants, **picked, **tables})]
-    except EvaluationError as error:
-        raise _named("a tie-break or the cost", error) from None
+    exact = [Fraction(v) for v in _values(expr, {**constants, **picked, **tables})]
     distinct = sorted(set(exact))
     place = {value: i for i, value in enumerate(distinct)}
     ranks = np.array([place[v] for v in exact], dtype=np.int64)
     return distinct, ranks[inverse.reshape(-1)]
+
+
+def _values(expr: Expr, given: Mapping[str, Given]) -> list[Scalar]:
+    try:
+        return exactly(expr, given)
+    except EvaluationError as error:
+        raise _named("a tie-break or the cost", error) from None
 
 
 def _gather(task: Search, table: Table, points: Columns) -> Given:

@@ -10,13 +10,12 @@ from math import prod
 
 import numpy as np
 
-from formwright.ir.evaluate import EvaluationError
+from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Arith, Expr, MinMax, Round, Scalar
 from formwright.ir.int_arrays import Array
 from formwright.ir.rewrite import free_names
 from formwright.ir.vectorise import Evaluator, Given, exact_list
-from formwright.milp.enumerate import constraint_truths
-from formwright.milp.model import EncodingError
+from formwright.milp.enumerate import where_held
 from formwright.milp.monotone import children
 from formwright.milp.problem import Problem
 
@@ -103,7 +102,7 @@ def _group(problem: Problem, names: tuple[str, ...], cells: dict[str, Array]) ->
     for constraint in problem.constraints:
         support = free_names(constraint.condition) & decisions
         if support and support <= set(names):
-            mask &= constraint_truths(constraint, evaluator, given).value
+            mask &= where_held(constraint, evaluator)
     return Group(names, {n: cells[n][mask] for n in names})
 
 
@@ -113,12 +112,21 @@ def spanned(groups: Iterable[Group], expr: Expr) -> tuple[int, ...]:
     return tuple(i for i, g in enumerate(groups) if names & set(g.names))
 
 
-def values_by_cell(expr: Expr, group: Group, evaluator: Evaluator) -> list[Scalar]:
-    """The exact value of ``expr`` in each combination of one group, by its evaluator."""
+def values_by_cell(expr: Expr, group: Group, evaluator: Evaluator) -> list[Scalar | None]:
+    """The exact value of ``expr`` in each combination of one group; ``None`` where it has none."""
     try:
-        return exact_list(evaluator, expr, group.count)
-    except EvaluationError as error:
-        raise EncodingError(f"an expression has no value at some combination: {error}") from None
+        return list(exact_list(evaluator, expr, group.count))
+    except EvaluationError:
+        return [_value_at(expr, group, evaluator, place) for place in range(group.count)]
+
+
+def _value_at(expr: Expr, group: Group, evaluator: Evaluator, place: int) -> Scalar | None:
+    cell = {name: int(column[place]) for name, column in group.cells.items()}
+    constants = {n: v for n, v in evaluator.arrays.items() if n not in cell}
+    try:
+        return evaluate(expr, {**constants, **cell})  # type: ignore[dict-item]
+    except EvaluationError:
+        return None
 
 
 def evaluator_of(problem: Problem, group: Group) -> Evaluator:

@@ -137,6 +137,11 @@ class _Child:
 _CHILDREN: dict[str, _Child] = {}
 
 
+def warm() -> None:
+    """Start the child now, to have it ready when the model is."""
+    _Child.ready()
+
+
 @atexit.register
 def stop() -> None:
     """End the warm child, if there is one; the next model starts another."""
@@ -161,12 +166,26 @@ def _serve(pipe: Connection, other: Connection, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY_BYTES, _MEMORY_BYTES))
+    _run(_TRIVIAL, 1.0, pipe)  # The first run of a process takes longer than the others.
     while True:
         try:
             arrays, seconds = pipe.recv()
         except EOFError:
             os._exit(0)
         pipe.send(("done", *_run(arrays, seconds, pipe)))
+
+
+_TRIVIAL = Arrays(
+    cost=np.ones(2),
+    lows=np.zeros(2),
+    highs=np.ones(2),
+    integer=np.ones(2, dtype=bool),
+    row_lows=np.ones(1),
+    row_highs=np.full(1, 3.0),
+    starts=np.array([0, 2], dtype=np.int32),
+    index=np.array([0, 1], dtype=np.int32),
+    value=np.array([1.0, 2.0]),
+)
 
 
 def _die_with(parent: int) -> None:
@@ -204,6 +223,7 @@ _OPTIONS: dict[str, Any] = {
     "mip_abs_gap": 1e-10,
     "mip_feasibility_tolerance": 1e-9,
     "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
 }
 
 

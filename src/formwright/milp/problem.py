@@ -104,6 +104,15 @@ def scope_conditions(template: Template) -> list[tuple[str, Expr]]:
     return named + [(f"scope relation {i + 1}", r) for i, r in enumerate(scope.relations)]
 
 
+def holds(condition: Expr, values: Mapping[str, Scalar]) -> bool:
+    """Whether ``condition`` holds; not where it has no value: an earlier constraint fails there
+    (see :mod:`formwright.milp.defined`)."""
+    try:
+        return truth(condition, values)
+    except EvaluationError:
+        return False
+
+
 def integer_names(template: Template) -> tuple[Parameter, ...]:
     return (*template.scope.extents, *template.scope.agents)
 

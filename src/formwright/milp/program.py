@@ -3,7 +3,7 @@
 The first stage minimises the cost, the next ones each tie-break expression, the last ones
 the decisions in order. A stage keeps the value of those before it, first within a float's
 tolerance, then exactly: a design that comes back with another exact value is cut off
-and the stage runs again.
+and the stage runs again. After a cheaper design the first stage is scaled anew.
 """
 
 import time
@@ -11,20 +11,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf, isfinite, prod
+from random import Random
 
 import numpy as np
 
 from formwright.base.diagnostics import fail
-from formwright.ir.evaluate import EvaluationError, number, truth
+from formwright.ir.evaluate import EvaluationError, number
 from formwright.ir.expr import Expr
 from formwright.ir.int_arrays import Array
+from formwright.ir.rational_arrays import NeedsExactError, approx
+from formwright.ir.vectorise import Evaluator
 from formwright.milp.classes import Form
 from formwright.milp.constrain import constrain
 from formwright.milp.encode import Encoder
+from formwright.milp.enumerate import where_held
 from formwright.milp.groups import grouped
-from formwright.milp.highs import Answer, Status, arrays_of, minimise
-from formwright.milp.model import EncodingError, Exactly, Linear, combined, largest_size
-from formwright.milp.problem import Problem
+from formwright.milp.highs import Answer, Status, arrays_of, minimise, warm
+from formwright.milp.model import combined, largest_size
+from formwright.milp.objective import Ceiling
+from formwright.milp.problem import Problem, holds
 
 _CUTS = 200
 """Designs that one stage cuts off before it gives up."""
@@ -32,12 +37,24 @@ _SLACK = Fraction(1, 10**8)
 """Relative room of a stage's value in the stages after it; exact checks close it."""
 _DIGITS = 5_000
 """Combinations of decisions that one stage orders."""
+_ROUNDS = 8
+"""Times that the cost is scaled anew after a cheaper design."""
+_DRAWN = 256
+"""Designs that are drawn to begin with."""
 _ONE, _ZERO = 1, 0
+
+
+Best = tuple[dict[str, int], Fraction]
+"""A design and its cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``bound`` is a floating-point lower bound on the cost; ``ordered``: ties were broken."""
+    """``bound`` is a floating-point lower bound on the cost; ``ordered``: ties were broken.
+
+    ``separated``: no cheaper design can hide in the tolerance of floats, ``resolution`` in the
+    unit of the cost.
+    """
 
     status: Status
     assignment: dict[str, int] | None
@@ -47,6 +64,8 @@ class Outcome:
     constraints: int
     ordered: bool
     reason: str = ""
+    separated: bool = True
+    resolution: float = 0.0
 
 
 @dataclass(slots=True)
@@ -56,18 +75,20 @@ class _Run:
     variables: int = 0
     constraints: int = 0
     fixed: list[tuple[Expr, Fraction]] = field(default_factory=list)
+    cheaper: Best | None = None
 
     @property
     def left(self) -> float:
         return self.deadline - time.monotonic()
 
 
-def solve_program(problem: Problem, seconds: float) -> Outcome:
-    """The best design by MILP within ``seconds``.
+def solve_program(problem: Problem, seconds: float, ordered: bool = True) -> Outcome:
+    """The best design by MILP within ``seconds``; with ``ordered`` the first that ties.
 
     Raises :class:`EncodingError` when the model would be too large.
     """
     deadline = time.monotonic() + seconds
+    warm()
     groups = grouped(problem)
     if any(g.count == 0 for g in groups):
         return Outcome("infeasible", None, None, inf, 0, 0, True)
@@ -76,85 +97,88 @@ def solve_program(problem: Problem, seconds: float) -> Outcome:
         constrain(run.encoder, constraint)
     if problem.objective is None:
         return _ordered(run, None, None)
-    scale, top = _objective(run.encoder)
-    run.variables = len(run.encoder.model.lows)
-    run.constraints = len(run.encoder.model.rows)
-    answer, design = _stage(run, {top: 1.0}, ())
-    bound = answer.bound * float(scale)
-    if answer.status != "optimal" or design is None:
-        return _stopped(run, answer, design, bound)
-    value = _exact(problem, problem.objective, design)
-    run.encoder.model.add({top: _ONE}, None, value / scale + _SLACK * abs(value / scale))
-    run.fixed.append((problem.objective, value))
-    ordered = _ordered(run, design, value)
+    ceiling = Ceiling.of(run.encoder)
+    best = _sampled(run.encoder, problem.objective)
+    for _ in range(_ROUNDS):
+        ceiling.set(None if best is None else best[1])
+        run.variables, run.constraints = _sizes(run)
+        answer, design = _stage(run, {ceiling.column: 1.0}, ())
+        bound = float(ceiling.floor) + float(ceiling.scale) * answer.bound
+        if answer.status != "optimal" or design is None:
+            return _stopped(run, answer, best, bound)
+        value = _exact(problem, problem.objective, design)
+        closer = best is None or value < best[1]
+        if best is None or value < best[1]:
+            best = design, value
+        if not closer or ceiling.sharp(best[1]) or best[1] == ceiling.floor:
+            break
+    assert best is not None
+    return _tied(run, ceiling, best, bound) if ordered else _told(run, ceiling, best, bound)
+
+
+def _told(
+    run: _Run, ceiling: Ceiling, best: Best, bound: float, ordered: bool = False, reason: str = ""
+) -> Outcome:
+    """A cost that HiGHS calls optimal, with what its tolerance leaves open."""
+    design, value = best
+    separated = run.cheaper is None and ceiling.separates(value)
     return Outcome(
         "optimal",
-        ordered.assignment or design,
+        design,
         value,
-        bound,
+        bound if separated else min(bound, float(value - ceiling.resolution)),
         run.variables,
         run.constraints,
-        ordered.status == "optimal",
-        ordered.reason,
+        ordered,
+        reason,
+        separated,
+        float(ceiling.resolution),
     )
 
 
-def _objective(encoder: Encoder) -> tuple[Fraction, int]:
-    """The column that is at least every bound of the cost, in units of ``scale``."""
-    bounds = encoder.problem.bounds
-    forms = [encoder.linear(b.value, True) for b in bounds]
-    low, high = min(f.low for f in forms), max(f.high for f in forms)
-    scale = _scale(low, high)
-    top = encoder.model.free()
-    always = [f for f, b in zip(forms, bounds, strict=True) if b.guard is None]
-    for form, bound in zip(forms, bounds, strict=True):
-        if bound.guard is None:
-            _above(encoder, top, scale, form)
-        else:
-            _above_if(encoder, top, scale, form, bound.guard, always or forms)
-    return scale, top
+def _tied(run: _Run, ceiling: Ceiling, best: Best, bound: float) -> Outcome:
+    """The first of the designs that cost as little as ``best``."""
+    design, value = best
+    objective = run.encoder.problem.objective
+    assert objective is not None
+    at = (value - ceiling.floor) / ceiling.scale
+    run.encoder.model.highs[ceiling.column] = at + _SLACK * largest_size((at, 1))
+    run.fixed.append((objective, value))
+    found = _ordered(run, design, value)
+    # A later stage may have come upon a design that the floats of the first had passed over.
+    best = run.cheaper or (found.assignment or design, value)
+    return _told(run, ceiling, best, bound, found.status == "optimal", found.reason)
 
 
-def _scale(low: Exactly, high: Exactly) -> Fraction:
-    """A power of two near the geometric middle of the cost's range."""
-    size = float(largest_size((low, high)))
-    if low > 0:
-        size = (float(low) * float(high)) ** 0.5
-    return Fraction(2) ** round(float(np.log2(size)))
+def _sizes(run: _Run) -> tuple[int, int]:
+    return len(run.encoder.model.lows), len(run.encoder.model.rows)
 
 
-def _above(encoder: Encoder, top: int, scale: Fraction, form: Linear) -> None:
-    terms = combined([(_ONE, {top: _ONE}), (-1 / scale, form.terms)])
-    encoder.model.add(terms, form.constant / scale, None, rescale=False)
-
-
-def _above_if(
-    encoder: Encoder, top: int, scale: Fraction, form: Linear, guard: Expr, others: list[Linear]
-) -> None:
-    """``top >= form`` where ``guard`` holds; elsewhere the row is under another bound."""
-    classes = encoder.classes(guard)
-    true = combined(
-        (_ONE, f) for f, v in zip(classes.forms, classes.values, strict=True) if v is True
-    )
-    if None in classes.values:
-        raise EncodingError("a guard of the cost has no value at some combination")
-    if len(classes.values) == 1:
-        if classes.values[0] is True:
-            _above(encoder, top, scale, form)
-        return
-    room = min(_difference(encoder, form, other) for other in others)
-    if room <= 0:
-        return
-    # top - form >= -room * (1 - true)
-    terms = combined([(_ONE, {top: _ONE}), (-1 / scale, form.terms), (-room / scale, true)])
-    encoder.model.add(terms, (form.constant - room) / scale, None, rescale=False)
-
-
-def _difference(encoder: Encoder, form: Linear, other: Linear) -> Exactly:
-    """An upper bound of ``form - other``."""
-    terms = combined([(_ONE, form.terms), (-_ONE, other.terms)])
-    joint = encoder.model.linear(form.constant - other.constant, terms)
-    return min(joint.high, form.high - other.low)
+def _sampled(encoder: Encoder, objective: Expr) -> Best | None:
+    """The best of some designs drawn from the groups, to know about how much there is to gain."""
+    problem = encoder.problem
+    random = Random(0)
+    columns: dict[str, Array] = {}
+    for group in encoder.groups:
+        drawn = np.array([random.randrange(group.count) for _ in range(_DRAWN)])
+        columns.update({n: column[drawn] for n, column in group.cells.items()})
+    if not columns:
+        return None
+    evaluator = Evaluator({**problem.constants, **columns})
+    mask = np.ones(_DRAWN, dtype=bool)
+    for constraint in problem.constraints:
+        mask &= where_held(constraint, evaluator)
+    try:
+        number_ = evaluator.number(objective)
+        value = np.broadcast_to(approx(number_).value, mask.shape)
+    except (EvaluationError, NeedsExactError):
+        return None
+    mask &= ~np.broadcast_to(np.asarray(number_.bad), mask.shape)
+    if not mask.any():
+        return None
+    place = int(np.argmin(np.where(mask, value, inf)))
+    design = {n: int(columns[n][place]) for n in problem.names}
+    return design, _exact(problem, objective, design)
 
 
 def _stage(
@@ -191,9 +215,15 @@ def _holds(run: _Run, design: dict[str, int]) -> bool:
     """Whether ``design`` meets every constraint and ties with every earlier stage, exactly."""
     problem = run.encoder.problem
     values = {**problem.constants, **design}
-    if not all(truth(c.condition, values) for c in problem.constraints):
+    if not all(holds(c.condition, values) for c in problem.constraints):
         return False
-    return all(_exact(problem, expr, design) == value for expr, value in run.fixed)
+    for expr, value in run.fixed:
+        own = _exact(problem, expr, design)
+        if expr is problem.objective and own < (run.cheaper[1] if run.cheaper else value):
+            run.cheaper = design, own
+        if own != value:
+            return False
+    return True
 
 
 def _exact(problem: Problem, expr: Expr, design: dict[str, int]) -> Fraction:
@@ -203,20 +233,25 @@ def _exact(problem: Problem, expr: Expr, design: dict[str, int]) -> Fraction:
         raise fail(f"the cost has no value: {error.message}", error.span) from None
 
 
-def _stopped(run: _Run, answer: Answer, design: dict[str, int] | None, bound: float) -> Outcome:
-    problem = run.encoder.problem
-    value = None
-    if design is not None and problem.objective is not None:
-        value = _exact(problem, problem.objective, design)
+def _stopped(run: _Run, answer: Answer, best: Best | None, bound: float) -> Outcome:
+    """What is known when HiGHS has not come to its end."""
+    status, reason, problem = answer.status, answer.reason, run.encoder.problem
+    if status == "infeasible" and best is not None:
+        status, reason = "failed", "HiGHS finds no design where there is one"
+    if answer.values is not None and problem.objective is not None:
+        design, _ = _decoded(run.encoder, answer.values)
+        if _holds(run, design):
+            value = _exact(problem, problem.objective, design)
+            best = (design, value) if best is None or value < best[1] else best
     return Outcome(
-        answer.status,
-        design,
-        value,
+        status,
+        None if best is None else best[0],
+        None if best is None else best[1],
         bound if isfinite(bound) else -inf,
         run.variables,
         run.constraints,
         False,
-        answer.reason,
+        reason,
     )
 
 

@@ -11,7 +11,8 @@ from formwright.ir.expr import Scalar
 from formwright.ir.template import Constraint, Template
 from formwright.milp.check import check, objective_of
 from formwright.milp.conflict import smallest_conflict
-from formwright.milp.enumerate import count_feasible, first_feasible
+from formwright.milp.defined import require_values
+from formwright.milp.enumerate import first_feasible
 from formwright.milp.exact import LARGEST, Designs, best_designs, search_of
 from formwright.milp.model import EncodingError
 from formwright.milp.problem import Problem, build
@@ -25,7 +26,7 @@ _TOLERANCE = 1e-9
 """Relative; a gap below what HiGHS can tell apart is given as 0."""
 
 _COUNTED = 1 << 22
-"""Menus up to this size are counted even where HiGHS finds the answer."""
+"""Menus up to this size are enumerated as well where HiGHS finds the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,13 @@ def solve(
     ``time_limit`` seconds is ``unresolved``, with what it had found.
 
     Raises :class:`InputError` for values that are missing, unknown or outside the scope,
-    and for a constraint that has no value at some point of the menus.
+    and for a constraint, cost or tie-break that has no value at a point of the menus where it
+    is looked at (:mod:`formwright.milp.defined`).
     """
     start = time.perf_counter()
     problem = build(template, parameters, coefficients, extra_constraints, without)
+    if problem.points > 0:
+        require_values(problem)
     solution = _solved(problem, method, time_limit, ties, limit)
     if solution.assignment:
         _recheck(template, parameters, coefficients, problem, solution, without)
@@ -135,27 +139,68 @@ def _counted(problem: Problem, designs: Designs) -> str:
 
 def _by_milp(problem: Problem, time_limit: float, ties: bool, limit: int) -> Solution:
     try:
-        outcome = solve_program(problem, time_limit)
+        # Where the designs are compared as well, that tells those that tie.
+        few = problem.points <= _COUNTED
+        outcome = solve_program(problem, time_limit, ordered=not few)
     except EncodingError as error:
         return _unresolved("HiGHS", str(error))
+    if outcome.status in ("optimal", "infeasible") and few:
+        return _confirmed(problem, outcome, time_limit, ties, limit)
     if outcome.status == "infeasible":
         return _infeasible(problem, "solver bound", "HiGHS", _oracle(problem, time_limit))
     solution = _from_outcome(problem, outcome)
-    if problem.points <= _COUNTED:
-        solution = replace(solution, feasible=count_feasible(search_of(problem)))
     if solution.status == "optimal" and (ties or limit > 1):
         return _with_list(problem, solution, ties, limit)
     return solution
 
 
+def _confirmed(
+    problem: Problem, outcome: Outcome, time_limit: float, ties: bool, limit: int
+) -> Solution:
+    """Where the designs are few, all of them are compared: floats have not the last word."""
+    designs = best_designs(problem, limit, ties)
+    if designs is None:
+        raise AssertionError(f"{problem.points} points are few enough to enumerate")
+    exact = _from_designs(problem, designs, limit, ties, time_limit)
+    own = _from_outcome(problem, outcome) if outcome.status == "optimal" else exact
+    if (outcome.status == "infeasible") != (exact.status == "infeasible") or (
+        exact.objective != own.objective
+    ):
+        note = "HiGHS's answer was wrong: this one is enumeration's"
+        return replace(exact, note=note)
+    if outcome.status == "infeasible":
+        return replace(exact, bound_kind="solver bound", solver="HiGHS")
+    own = replace(
+        own,
+        assignment=exact.assignment,
+        feasible=exact.feasible,
+        ties=exact.ties,
+        best=exact.best or own.best,
+    )
+    if own.status == "optimal":
+        return replace(own, note="")
+    return replace(
+        own,
+        status="optimal",
+        bound=exact.bound,
+        bound_kind="exact",
+        gap=exact.gap,
+        note="HiGHS could not tell the best costs apart; enumeration compared them all",
+    )
+
+
 def _from_outcome(problem: Problem, outcome: Outcome) -> Solution:
     value = outcome.objective
     bound = outcome.bound if isfinite(outcome.bound) else None
-    gap = None if value is None or bound is None else _gap(value, bound)
+    near = outcome.resolution if outcome.separated else 0.0
+    gap = None if value is None or bound is None else _gap(value, bound, near)
     done = outcome.status == "optimal" and (problem.objective is None or gap == 0.0)
     reason = outcome.reason
     if done and not outcome.ordered:
         reason = f"the tie-break is not settled: {reason}"
+    elif outcome.status == "optimal" and not outcome.separated:
+        done, size = False, outcome.resolution
+        reason = f"a design that costs up to {size:.3g} less would not have been told apart"
     elif outcome.status == "optimal" and not done:
         reason = "the exact cost and the solver's bound disagree"
     return Solution(
@@ -175,10 +220,11 @@ def _from_outcome(problem: Problem, outcome: Outcome) -> Solution:
     )
 
 
-def _gap(value: Fraction, bound: float) -> float:
+def _gap(value: Fraction, bound: float, near: float) -> float:
+    """Relative; 0 for a distance that floats do not tell from none."""
     distance = float(value) - bound
     size = max(abs(float(value)), abs(bound))
-    return 0.0 if abs(distance) <= _TOLERANCE * size else distance / size
+    return 0.0 if abs(distance) <= max(_TOLERANCE * size, near) else distance / size
 
 
 def _with_list(problem: Problem, solution: Solution, ties: bool, limit: int) -> Solution:
