@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from formwright.qualify.validate import validate
 POOL = 256
 """How many of the best designs the choice is made from."""
 WITHIN = Fraction(5, 4)
-"""Designs worse than this multiple of the model's optimum are not built."""
+"""Designs worse than this multiple of their template's optimum are not built."""
+FAR = 3.0
+"""Nor are those of a template whose best is this many times worse than another template's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ def designs(setting: Setting, workload: Workload, number: int) -> list[dict[str,
 
 def _solve(setting: Setting, workload: Workload) -> dict[str, Any]:
     found: list[dict[str, Any]] = []
+    share = ceil(setting.problem.budget.candidates / len(setting.templates))
     solutions: dict[str, Any] = {}
     for name, proved in setting.templates.items():
         parameters = setting.parameters(proved.template, workload)
@@ -66,13 +70,12 @@ def _solve(setting: Setting, workload: Workload) -> dict[str, Any]:
         }
         if solution.status != "optimal":
             continue
-        for assignment, objective in choose(
-            solution.best, setting.problem.budget.candidates, WITHIN
-        ):
+        for assignment, objective in choose(solution.best, share, WITHIN):
             found.append(
                 {"template": name, "assignment": assignment, "predicted": float(objective)}
             )
     found.sort(key=lambda d: d["predicted"])
+    found = [d for d in found if d["predicted"] <= FAR * found[0]["predicted"]]
     return {"designs": found, "solutions": solutions}
 
 
