@@ -10,10 +10,9 @@ from pathlib import Path
 
 from formwright.base.diagnostics import fail
 from formwright.base.files import write_bytes, write_text
+from formwright.base.host import find_compiler as first_compiler
 from formwright.codegen.emit import Emitted
 
-COMPILERS = ("gcc", "clang")
-"""Tried in this order; ``ziglang`` is the fallback that pip can install."""
 FLAGS = (
     "-std=gnu11",
     "-O2",
@@ -43,16 +42,15 @@ class Built:
 
 def find_compiler(name: str | None = None) -> tuple[str, ...]:
     """The command of a C compiler; ``InputError`` when there is none."""
-    for candidate in (name,) if name else COMPILERS:
-        found = shutil.which(candidate)
-        if found:
-            return (found,)
+    found = shutil.which(name) if name else first_compiler()
+    if found:
+        return (found,)
     if name is None:
         zig = shutil.which("python-zig") or shutil.which("zig")
         if zig:
             return (zig, "cc")
     raise fail(
-        f"there is no C compiler: {name or ' or '.join(COMPILERS)} was not found",
+        f"there is no C compiler: {name or 'gcc or clang'} was not found",
         hint="install gcc or clang, or pip install ziglang",
     )
 
