@@ -38,6 +38,7 @@ program
   par grid i in ceil(M/T):
     alloc s[T] ring S shared
     alloc acc[T] register dist 1
+    alloc y[T,K] scratch dist 1
     par team w in W:
       acc[r] = 0
 """
@@ -128,18 +129,35 @@ def test_guarded_groups_are_counted_too() -> None:
 
 @pytest.mark.parametrize("depth", [0, 1])
 def test_reads_in_flight(depth: int) -> None:
-    """Asynchronous reads of depth D keep a slot D iterations longer."""
+    """Asynchronous reads of depth D keep a slot D iterations longer.
+
+    Each writes a cell of its own: two accumulations in flight together would be a race.
+    """
+    template = family(
+        LOAD,
+        "barrier",
+        "y[r,p] = s<p>[r] over (r < T) async",
+        "commit",
+        f"wait {depth}",
+        TRAIL,
+        after=("wait 0", "for q in 0 .. K: acc[r] += y[r,q]"),
+    )
+    found = verdicts(template, "S P beta", range(1, 4), range(2), range(2))
+    assert found == words({(s, p, b): p <= s - 2 + b - depth for s, p, b in found})
+
+
+@pytest.mark.parametrize(("pending", "verdict"), [(0, "proved"), (1, "refuted")])
+def test_accumulations_in_flight_together_race(pending: int, verdict: str) -> None:
     template = family(
         LOAD,
         "barrier",
         f"{COMPUTE} async",
         "commit",
-        f"wait {depth}",
-        TRAIL,
+        f"wait {pending}",
+        "barrier",
         after=("wait 0",),
     )
-    found = verdicts(template, "S P beta", range(1, 4), range(2), range(2))
-    assert found == words({(s, p, b): p <= s - 2 + b - depth for s, p, b in found})
+    assert safe_conditions(template, {"S": 3, "P": 0, "beta": 0}) == verdict
 
 
 def test_a_count_that_varies_is_unresolved() -> None:

@@ -89,7 +89,10 @@ class Agreement:
     def _exact_once(self) -> Sequence[Query]:
         mine, other = self._classes("e"), self._classes("f")
         return [
-            self._twice(mine[i], other[j]) for i in range(len(mine)) for j in range(i, len(other))
+            self._twice(mine[i], other[j])
+            for i in range(len(mine))
+            for j in range(i, len(other))
+            if mine[i].token.product == other[j].token.product
         ]
 
     def _classes(self, tag: str) -> list[Class]:
@@ -103,7 +106,7 @@ class Agreement:
                 runs = tuple(chain.steps[n].instance for n in _accumulating(chain))
                 facts = chain_conditions(chain, self._atoms)
                 numbers = tuple(r.site.number for r in runs)
-                key = (numbers, token.output, token.reduction, chain.branches)
+                key = (numbers, token.product, token.output, token.reduction, chain.branches)
                 flat = _parts(facts)
                 if key in found:
                     flat = tuple(f for f in found[key].facts if f in set(flat))

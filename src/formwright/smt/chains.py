@@ -26,7 +26,7 @@ from formwright.smt.instances import (
 )
 from formwright.smt.sites import Site
 from formwright.smt.terms import Formula, Poly, conj, negated
-from formwright.smt.writers import arbitrary, manned, writers
+from formwright.smt.writers import arbitrary, manned, owner_range, writers
 
 CHAIN_LIMIT = 128
 """The most chains that one output statement may have."""
@@ -202,7 +202,7 @@ def step_conditions(chain: Chain, number: int, atoms: Atoms) -> tuple[Formula, l
     if team is None:
         found += guards(run, atoms)
     else:
-        owner = guards(run, atoms, team, team + 1)
+        owner = owner_range(run, atoms)
         found += guards(run, atoms, 0, team) + guards(run, atoms, team + 1) + manned(run, atoms)
     if step.reader is not None and step.access is not None:
         wanted = cell(chain.steps[step.reader].instance, step.access, atoms)

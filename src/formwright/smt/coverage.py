@@ -34,13 +34,17 @@ class Coverage:
         self._atoms = atoms
 
     def coverage(self) -> Sequence[Query]:
+        """One query for each product of the workload."""
+        return [self._covered(n) for n in range(len(self._tokens.products))]
+
+    def _covered(self, product: int) -> Query:
         facts, output, reduction = self._tokens.arbitrary()
         wrong: list[Formula] = []
         hints: list[Poly] = []
         for site in self._outputs:
             for chain in self._chains.of_output(site, f"w{site.number}"):
                 token = self._tokens.of(chain)
-                if token is None:
+                if token is None or token.product != product:
                     continue
                 forms = (*token.output, *token.reduction)
                 values = self._witness(chain, forms, (*output, *reduction))
@@ -53,9 +57,10 @@ class Coverage:
                 parts = [step_conditions(done, n, self._atoms) for n in range(len(done.steps))]
                 facts += [f for _, owner in parts for f in owner]
                 valid = [v for v, _ in parts] + read_conditions(done, self._atoms)
-                wrong.append(negated(conj((*valid, *(eq(a, b) for a, b in pairs)))))
+                agree = (reached.agrees, *(eq(a, b) for a, b in pairs))
+                wrong.append(negated(conj((*valid, *agree))))
                 hints += _hints(done, self._atoms)
-        return [self._missing(facts, wrong, hints, (*output, *reduction))]
+        return self._missing(facts, wrong, hints, (*output, *reduction))
 
     def _missing(
         self, facts: list[Formula], wrong: list[Formula], hints: list[Poly], where: Sequence[Poly]

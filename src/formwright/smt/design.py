@@ -1,33 +1,19 @@
 """Conditions on designs: K1, and the derived requirements ``fits`` and ``divisor``."""
 
 from collections.abc import Iterator, Sequence
-from typing import assert_never
 
-from formwright.ir.expr import (
-    Arith,
-    Compare,
-    Cond,
-    Expr,
-    Logic,
-    MinMax,
-    Neg,
-    Not,
-    Num,
-    Round,
-    Sum,
-    Truth,
-    Var,
-    num,
-)
-from formwright.ir.program import Alloc, Apply, Buffer, For, If, Par, Stmt, Wait
-from formwright.ir.rewrite import accesses, free_names
+from formwright.ir.expr import Arith, Compare, Expr, Logic, MinMax, Num, Var, num
+from formwright.ir.program import Alloc, Buffer
 from formwright.ir.show import show_expr
 from formwright.ir.template import Requirement, Template
 from formwright.smt.atoms import Atoms
 from formwright.smt.encode import UnderivableError, truth
 from formwright.smt.goals import Goal, Query
-from formwright.smt.sites import Sites
-from formwright.smt.terms import negated
+from formwright.smt.lazy import Divisor, Way
+from formwright.smt.schedule import place
+from formwright.smt.sites import Site, Sites
+from formwright.smt.terms import Poly, negated, symbol
+from formwright.smt.ways import section_divisors, step
 
 FIELDS = {"shared": ("chip.shared_bytes", True), "register": ("chip.accumulators", False)}
 """The chip field that bounds a home, and whether it counts bytes or elements."""
@@ -40,40 +26,98 @@ def implied_goals(template: Template, atoms: Atoms) -> Iterator[Goal]:
     for requirement in template.requires:
 
         def build(requirement: Requirement = requirement) -> Sequence[Query]:
-            return [Query((), negated(truth(requirement.condition, {}, atoms)))]
+            return [_on_values((), (), atoms, requirement.condition)]
 
         claim = f"the constraints allow a design without: {show_expr(requirement.condition)}"
         name = f"implied {requirement.name}"
-        states = requirement.condition
-        yield Goal(name, "K1", "implied", build, claim, 1, requirement.span, states)
+        yield Goal(name, "K1", "implied", build, claim, 1, requirement.span)
+
+
+def _on_values(way: Way, bound: Sequence[str], atoms: Atoms, condition: Expr) -> Query:
+    """``condition`` must hold where ``way`` does, for all values of the names in ``bound``.
+
+    The query states it for ``evaluate`` as well, which settles a solution.
+    """
+    repeated = [n for n in bound if bound.count(n) > 1]
+    if repeated:
+        raise UnderivableError(f'"{repeated[0]}" is bound twice on one path', condition.span)
+    env: dict[str, Poly] = {n: symbol(f"{n}@value") for n in bound}
+    facts = tuple(truth(c, env, atoms) for c in way)
+    states = condition
+    for cond in reversed(way):
+        states = Logic("=>", cond, states)
+    given = tuple(env.items())
+    return Query(facts, negated(truth(condition, env, atoms)), (), (), given, states)
 
 
 def fits_goals(template: Template, sites: Sites, atoms: Atoms) -> Iterator[Goal]:
     """What lives together in one home is no larger than the chip's field.
 
-    ``shared`` is always bounded: a program that allocates there needs the field in its scope.
-    ``register`` is bounded where the scope names ``accumulators``; ``scratch`` is not.
+    One goal for each ``alloc``, with what is alive above it. ``shared`` is always bounded: a
+    program that allocates there needs the field in its scope. ``register`` is bounded where
+    the scope names ``accumulators``; ``scratch`` is not.
     """
     known = {p.name for p in template.scope.chip}
     for home, (name, in_bytes) in FIELDS.items():
-        sets = dict.fromkeys(tuple(b for b in s if b.home == home) for s in sites.storage)
-        largest = [s for s in sets if s and not any(set(s) < set(o) for o in sets)]
-        for buffers in largest:
-            if name not in known and home != "shared":
-                continue
-
+        if name not in known and home != "shared":
+            continue
+        titles: set[str] = set()
+        for site in _largest(sites.allocs, home):
+            buffers = _alive(site, home)
             states = Compare("<=", footprint(buffers, in_bytes), Var(name))
 
-            def build(name: str = name, states: Expr = states) -> Sequence[Query]:
+            def build(
+                name: str = name, states: Expr = states, site: Site = site
+            ) -> Sequence[Query]:
                 if name not in known:
                     raise UnderivableError(f"{name} is not in the scope: no room is promised")
-                return [Query((), negated(truth(states, {}, atoms)))]
+                return [_on_values(*way_to(site), atoms, states)]
 
             shown = ", ".join(b.name for b in buffers)
             claim = f"{shown} together are larger than {name}"
-            span = buffers[0].span
             title = f"fits {home} {shown}"
-            yield Goal(title, "derived", "fits", build, claim, 1, span, states)
+            title = f"{title} {place(site)}" if title in titles else title
+            titles.add(title)
+            yield Goal(title, "derived", "fits", build, claim, 1, site.span)
+
+
+def extent_goals(sites: Sites, atoms: Atoms) -> Iterator[Goal]:
+    """No extent of an ``alloc`` is negative: it would be room for others in ``fits``."""
+    for site in sites.allocs:
+        for buffer in _of(site):
+            for size in dict.fromkeys(buffer.shape):
+                if isinstance(size, Num) and size.value >= 0:
+                    continue
+
+                def build(size: Expr = size, site: Site = site) -> Sequence[Query]:
+                    return [_on_values(*way_to(site), atoms, Compare(">=", size, num(0)))]
+
+                claim = f"the extent {show_expr(size)} of {buffer.name} is negative"
+                title = f"fits extent {show_expr(size)} of {buffer.name} {place(site)}"
+                yield Goal(title, "derived", "fits", build, claim, 0, buffer.span)
+
+
+def _of(site: Site) -> tuple[Buffer, ...]:
+    assert isinstance(site.node, Alloc)
+    return site.node.buffers
+
+
+def _alive(site: Site, home: str) -> list[Buffer]:
+    return [h.buffer for h in site.homes.values() if h.buffer.home == home]
+
+
+def _largest(allocs: Sequence[Site], home: str) -> list[Site]:
+    """The sites of ``alloc`` that add to a home; the last of a block speaks for all of it."""
+    mine = [s for s in allocs if any(b.home == home for b in _of(s))]
+    blocks = {s.path[:-1]: s for s in mine}
+    return list(blocks.values())
+
+
+def way_to(site: Site) -> tuple[Way, tuple[str, ...]]:
+    """What holds where a statement stands, and the names that the way binds."""
+    frames = site.frames[:-1]
+    way = tuple(c for f in frames for c in step(f.node))
+    return way, tuple(n for f in frames for n in f.binds())
 
 
 def footprint(buffers: Sequence[Buffer], in_bytes: bool) -> Expr:
@@ -87,103 +131,40 @@ def footprint(buffers: Sequence[Buffer], in_bytes: bool) -> Expr:
     return total or num(0)
 
 
-def divisor_goals(template: Template, atoms: Atoms, section: str) -> Iterator[Goal]:
+def divisor_goals(
+    template: Template, atoms: Atoms, section: str, positive: frozenset[str]
+) -> Iterator[Goal]:
     """Each divisor of a section is at least 1 (positive for an exact division)."""
-    found: dict[Expr, set[bool]] = {}
-    for root in section_expressions(template, section):
-        for expr, exact in divisors(root):
-            found.setdefault(expr, set()).add(exact)
-    scope = template.scope
-    known = {p.name for p in (*scope.extents, *scope.agents, *scope.chip)}
-    known |= {d.name for d in template.decisions}
-    for expr, kinds in found.items():
-        exact_only = kinds == {True}
-        states = Compare(">", expr, num(0)) if exact_only else Compare(">=", expr, num(1))
+    found: dict[Expr, dict[Divisor, None]] = {}
+    for divisor in section_divisors(template, section):
+        found.setdefault(divisor.expr, {})[divisor] = None
+    for expr, places in found.items():
 
-        def build(expr: Expr = expr, states: Expr = states) -> Sequence[Query]:
-            local = free_names(expr) - known
-            if local:
-                raise UnderivableError(f"a divisor that varies with {min(local)}", expr.span)
-            return [Query((), negated(truth(states, {}, atoms)))]
+        def build(expr: Expr = expr, places: Sequence[Divisor] = tuple(places)) -> Sequence[Query]:
+            plain = _is_positive(expr, positive)
+            queries = {}
+            for at in places:
+                way, bound = ((), ()) if plain else (at.way, at.bound)
+                least = Compare(">", expr, num(0)) if at.exact else Compare(">=", expr, num(1))
+                queries[way, least] = _on_values(way, bound, atoms, least)
+            return list(queries.values())
 
         shown = show_expr(expr)
         claim = f"the divisor {shown} is below 1"
         name = f"divisor {shown} in {section}"
-        yield Goal(name, "derived", "divisor", build, claim, 0, expr.span, states)
+        yield Goal(name, "derived", "divisor", build, claim, 0, expr.span)
 
 
-def section_expressions(template: Template, section: str) -> Iterator[Expr]:
-    """The expressions of ``constraints``, ``requires``, ``program`` or ``cost``."""
-    match section:
-        case "constraints":
-            yield from (c.condition for c in template.constraints)
-        case "requires":
-            yield from (r.condition for r in template.requires)
-        case "program":
-            yield from program_expressions(template.program)
-        case "cost" if template.cost is not None:
-            for bound in template.cost.bounds:
-                yield bound.value
-                if bound.guard is not None:
-                    yield bound.guard
-            yield from template.cost.prefer
-        case _:
-            return
-
-
-def program_expressions(block: Sequence[Stmt]) -> Iterator[Expr]:
-    """Every expression of a program."""
-    for stmt in block:
-        match stmt:
-            case Alloc(buffers):
-                for b in buffers:
-                    yield from b.shape
-                    if b.ring is not None:
-                        yield Arith("mod", num(0), b.ring, b.span)
-            case For(_, lo, hi, body):
-                yield from (lo, hi)
-                yield from program_expressions(body)
-            case Par(_, _, extents, body):
-                yield from extents
-                yield from program_expressions(body)
-            case If(cond, body):
-                yield cond
-                yield from program_expressions(body)
-            case Apply(box, destination, _, value):
-                yield from (b.extent for b in box)
-                for access in (destination, *accesses(value)):
-                    yield from access.index
-                    if access.generation is not None:
-                        yield access.generation
-            case Wait(pending):
-                yield pending
-            case _:
-                pass
-
-
-def divisors(expr: Expr) -> Iterator[tuple[Expr, bool]]:
-    """Divisors inside ``expr`` that are not plain positive numbers."""
+def _is_positive(expr: Expr, positive: frozenset[str]) -> bool:
+    """At least 1 whatever stands around it: then the way to it need not be told."""
     match expr:
-        case Num() | Truth() | Var():
-            return
-        case Arith(op, a, b):
-            if op in ("/", "//", "mod") and not (isinstance(b, Num) and b.value >= 1):
-                yield b, op == "/"
-            yield from divisors(a)
-            yield from divisors(b)
-        case Compare(_, a, b) | Logic(_, a, b):
-            yield from divisors(a)
-            yield from divisors(b)
-        case Neg(a) | Round(_, a) | Not(a):
-            yield from divisors(a)
+        case Num(value):
+            return value >= 1
+        case Var(name):
+            return name in positive
+        case Arith("*" | "+", a, b):
+            return _is_positive(a, positive) and _is_positive(b, positive)
         case MinMax(_, args):
-            for arg in args:
-                yield from divisors(arg)
-        case Cond(c, a, b):
-            for arg in (c, a, b):
-                yield from divisors(arg)
-        case Sum(_, lo, hi, body):
-            for arg in (lo, hi, body):
-                yield from divisors(arg)
+            return all(_is_positive(a, positive) for a in args)
         case _:
-            assert_never(expr)
+            return False

@@ -3,7 +3,7 @@
 Text costs a tenth of the solver's own builders, and any solver reads it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any as Z3Expr
 from typing import assert_never
@@ -17,8 +17,14 @@ Text = tuple[str, frozenset[str]]
 """A formula with the constants that it needs declared."""
 
 
+MARK = "$"
+
+
 class Encoding:
     """One reading of formulas.
+
+    Each symbol has ``MARK`` before its name in the solver, so that no name of a text is a
+    word of SMT-LIB (``xor``, ``distinct``, ``_``).
 
     ``exact`` false: a product of symbols is one uninterpreted integer (what follows then
     follows for every meaning of it). ``exact`` true: products are products; ``fixed`` values
@@ -36,7 +42,7 @@ class Encoding:
         """All of ``formulas`` as one boolean of the solver."""
         texts = [self.formula(f) for f in formulas]
         names = frozenset().union(*(names for _, names in texts))
-        rows = [f"(declare-const |{n}| {self._sort(n)})" for n in sorted(names)]
+        rows = [f"(declare-const |{MARK}{n}| {self._sort(n)})" for n in sorted(names)]
         rows.append(f"(assert (and true {' '.join(text for text, _ in texts)}))")
         return z3.parse_smt2_string("\n".join(rows))[0]
 
@@ -112,14 +118,16 @@ class Encoding:
 
     def _constant(self, name: str, real: bool, names: set[str]) -> str:
         names.add(name)
-        return f"(to_real |{name}|)" if real and self._sort(name) == "Int" else f"|{name}|"
+        quoted = f"|{MARK}{name}|"
+        return f"(to_real {quoted})" if real and self._sort(name) == "Int" else quoted
 
     def _sort(self, name: str) -> str:
         return "Real" if any(n in self._atoms.real for n in name.split("*")) else "Int"
 
     def symbol(self, name: str) -> Z3Expr:
         """The solver's constant of a symbol."""
-        return z3.Real(name) if name in self._atoms.real else z3.Int(name)
+        marked = MARK + name
+        return z3.Real(marked) if name in self._atoms.real else z3.Int(marked)
 
 
 def _integer(value: int, real: bool) -> str:
@@ -136,3 +144,25 @@ def value_of(model: Z3Expr, constant: Z3Expr) -> Number:
         ratio = Fraction(value.numerator_as_long(), value.denominator_as_long())
         return ratio.numerator if ratio.denominator == 1 else ratio
     raise ArithmeticError(f"the solver gave {value}, which is not rational")
+
+
+def rational_model(
+    solver: Z3Expr,
+    model: Z3Expr,
+    constants: Iterable[Z3Expr],
+    check: Callable[[Z3Expr], Z3Expr],
+) -> Z3Expr | None:
+    """``model``, or one near it where each of ``constants`` is rational; ``None`` if neither.
+
+    Narrows ``solver`` to rational values close to those that are roots of polynomials.
+    """
+    for constant in constants:
+        value = model.eval(constant, model_completion=True)
+        if not z3.is_algebraic_value(value):
+            continue
+        near = Fraction(value.approx(20).as_fraction()).limit_denominator(1000)
+        solver.add(constant == z3.RealVal(f"{near.numerator}/{near.denominator}"))
+        if check(solver) != z3.sat:
+            return None
+        model = solver.model()
+    return model

@@ -24,7 +24,9 @@ class Query:
 
     ``facts`` say that the runs happen; ``goal`` is the negated condition. ``hints`` are
     polynomials whose products the solver should compare. ``given`` are free values that the
-    counterexample names (an output cell, a reduction index).
+    counterexample names (an output cell, a reduction index). ``states``, where there is one,
+    is the condition as an expression over values alone, those of ``given`` included:
+    ``evaluate`` settles a solution.
     """
 
     facts: tuple[Formula, ...]
@@ -32,7 +34,7 @@ class Query:
     hints: tuple[Poly, ...] = ()
     actors: tuple[Actor, ...] = ()
     given: tuple[tuple[str, Poly], ...] = ()
-    approximate: str = ""
+    states: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,7 @@ class Goal:
     """One obligation: all of its queries must be unsatisfiable.
 
     ``build`` raises ``UnderivableError`` where the text leaves what the rules can state.
-    ``weight`` orders the work, cheap first. ``states``, where there is one, is the condition
-    on values alone that the obligation is about: ``evaluate`` settles a solution.
+    ``weight`` orders the work, cheap first.
     """
 
     name: str
@@ -51,4 +52,3 @@ class Goal:
     claim: str
     weight: int = 0
     span: Span | None = field(default=None)
-    states: Expr | None = None

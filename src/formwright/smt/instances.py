@@ -21,6 +21,7 @@ from formwright.ir.program import (
 )
 from formwright.smt.atoms import Atoms
 from formwright.smt.encode import number, truth
+from formwright.smt.lazy import Reach
 from formwright.smt.sites import Frame, Site
 from formwright.smt.terms import ZERO, Formula, Poly, conj, eq, le, lt, negated, symbol
 
@@ -133,7 +134,8 @@ def differ(left: Instance, right: Instance, start: int = 0) -> Formula:
     return negated(conj(eq(left.env[n], right.env[n]) for n in names))
 
 
-def present(instance: Instance, access: Access, what: Cell, atoms: Atoms) -> list[Formula]:
-    """The run happens and the access is not clipped away."""
+def present(instance: Instance, reach: Reach, what: Cell, atoms: Atoms) -> list[Formula]:
+    """The run happens, makes the access, and it is not clipped away."""
     found = guards(instance, atoms)
-    return [*found, what.inside] if access.clip else found
+    found += [truth(c, instance.env, atoms) for c in reach.when]
+    return [*found, what.inside] if reach.access.clip else found

@@ -17,8 +17,9 @@ from formwright.ir.expr import Expr
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Decision, Template
 from formwright.smt.atoms import Atoms
+from formwright.smt.clock import Clock
 from formwright.smt.encode import truth
-from formwright.smt.encoding import Encoding, value_of
+from formwright.smt.encoding import Encoding, rational_model, value_of
 from formwright.smt.premises import scope_premises
 from formwright.smt.terms import Formula, Number, conj, constant, negated, polys
 
@@ -39,14 +40,14 @@ class Cover:
     reason: str = ""
 
 
-def cover(template: Template, atoms: Atoms, timeout_ms: int) -> Cover:
+def cover(template: Template, atoms: Atoms, clock: Clock) -> Cover:
     """Designs that together cover the scope of an inlined template."""
     conditions = [c.condition for c in template.constraints]
     designs: list[dict[str, int]] = []
     open_scope = scope_premises(template, atoms)
     left = POINTS
     for _ in range(ROUNDS):
-        outcome, values = _parameters(template, open_scope, atoms, timeout_ms)
+        outcome, values = _parameters(template, open_scope, atoms, clock)
         if outcome == "unsat":
             return Cover("proved", tuple(designs))
         if values is None:
@@ -64,24 +65,26 @@ def cover(template: Template, atoms: Atoms, timeout_ms: int) -> Cover:
 
 
 def _parameters(
-    template: Template, formulas: Sequence[Formula], atoms: Atoms, timeout_ms: int
+    template: Template, formulas: Sequence[Formula], atoms: Atoms, clock: Clock
 ) -> tuple[str, dict[str, Number] | None]:
     """Parameters of the scope where ``formulas`` hold, or ``unsat``, or why neither."""
     scope = template.scope
     encoding = Encoding(atoms, exact=True)
     used = atoms.closure({n for f in formulas for p in polys(f) for n in p.symbols()})
     solver = z3.Solver()
-    solver.set("timeout", timeout_ms)
     definitions = [atoms.definition(n) for n in used if n in atoms.by_name]
     solver.add(encoding.whole((*definitions, *formulas)))
-    outcome = solver.check()
+    outcome = clock.check(solver)
     if outcome == z3.unsat:
         return "unsat", None
     if outcome != z3.sat:
         return f"z3: {solver.reason_unknown()}", None
-    model = solver.model()
     names = [p.name for p in (*scope.extents, *scope.agents, *scope.chip)]
-    return "sat", {n: value_of(model, encoding.symbol(n)) for n in names}
+    constants = {n: encoding.symbol(n) for n in names}
+    model = rational_model(solver, solver.model(), constants.values(), clock.check)
+    if model is None:
+        return "the solver's parameters are not rational", None
+    return "sat", {n: value_of(model, c) for n, c in constants.items()}
 
 
 class Search:

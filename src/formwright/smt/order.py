@@ -6,7 +6,7 @@ from formwright.ir.program import Access, Apply, Barrier, Commit, For, Par, Wait
 from formwright.ir.rewrite import accesses
 from formwright.smt.atoms import Atoms
 from formwright.smt.counts import passed
-from formwright.smt.encode import number
+from formwright.smt.encode import number, truth
 from formwright.smt.instances import (
     Instance,
     cell,
@@ -14,6 +14,7 @@ from formwright.smt.instances import (
     guards,
     team_names,
 )
+from formwright.smt.lazy import Reach, reaches
 from formwright.smt.sites import Site, Sites, common
 from formwright.smt.terms import (
     FALSE,
@@ -47,10 +48,11 @@ class Order:
         node = first.site.node
         if not (isinstance(node, Apply) and node.asynchronous):
             return self._sequential(first, second, reads_first)
-        return disj(
+        waited = [
             conj((*guards(wait, self._atoms), done, self._sequential(wait, second, False)))
             for wait, done in self._completions(first, second)
-        )
+        ]
+        return disj((self._ended(first, second), *waited))
 
     def apart(self, first: Instance, second: Instance) -> Formula:
         """The two runs belong to different agents."""
@@ -59,6 +61,27 @@ class Order:
             if isinstance(frame.node, Par):
                 found.append(negated(_same(frame.binds(), first, second)))
         return disj(found)
+
+    def _ended(self, event: Instance, second: Instance) -> Formula:
+        """An agent completes its groups when it ends, and before storage they touch ends (P9).
+
+        The event is over with the block of the innermost of both; ``second`` comes after.
+        """
+        site = event.site
+        touched = [site.home(a).depth for a in accesses_of(site)]
+        block = max(site.agent, *touched) - 1  # the frame whose block that is
+        shared = common(site, second.site)
+        result: Formula = FALSE
+        if shared <= block:
+            result = self._at_parting(event, second, shared, False)
+        for level in range(min(shared - 1, block), -1, -1):
+            node = site.frames[level].node
+            if isinstance(node, For):
+                mine, other = event.env[node.var], second.env[node.var]
+                result = disj((lt(mine, other), conj((eq(mine, other), result))))
+            elif isinstance(node, Par):  # other agents do not wait for its end
+                result = conj((_same(node.vars, event, second), result))
+        return result
 
     def _sequential(self, first: Instance, second: Instance, reads_first: bool) -> Formula:
         shared = common(first.site, second.site)
@@ -159,18 +182,20 @@ def owner_facts(left: Instance, right: Instance, atoms: Atoms) -> list[Formula]:
     one_run = [eq(left.env[n], right.env[n]) for n in outer]
     for mine in _distributed(left.site):
         for other in _distributed(right.site):
-            home = left.site.home(mine)
-            if mine.buffer != other.buffer or right.site.home(other) != home:
+            home = left.site.home(mine.access)
+            if mine.access.buffer != other.access.buffer or right.site.home(other.access) != home:
                 continue
-            a, b = cell(left, mine, atoms), cell(right, other, atoms)
+            a, b = cell(left, mine.access, atoms), cell(right, other.access, atoms)
             first = home.buffer.dist
             same = [eq(x, y) for x, y in zip(a.index[:first], b.index[:first], strict=True)]
-            facts.append(implies(conj((*one_run, *same)), one))
+            made = [truth(c, left.env, atoms) for c in mine.when]
+            made += [truth(c, right.env, atoms) for c in other.when]
+            facts.append(implies(conj((*one_run, *made, *same)), one))
     return [f for f in facts if f != TRUE]
 
 
-def _distributed(site: Site) -> list[Access]:
-    return [a for a in accesses_of(site) if site.home(a).buffer.dist > 0]
+def _distributed(site: Site) -> list[Reach]:
+    return [r for r in reaches(site.apply) if site.home(r.access).buffer.dist > 0]
 
 
 def accesses_of(site: Site) -> tuple[Access, ...]:

@@ -7,7 +7,9 @@ from formwright.ir.expr import Compare, Expr, Num, Var
 from formwright.ir.template import Template
 from formwright.smt.atoms import Atoms
 from formwright.smt.encode import truth
+from formwright.smt.lazy import divisors
 from formwright.smt.terms import Formula, conj, constant, disj, eq, le, symbol
+from formwright.smt.ways import scope_conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,7 @@ class Premises:
 
 def scope_premises(template: Template, atoms: Atoms) -> list[Formula]:
     """The conditions of the scope: extents, agents, chip fields, relations."""
-    scope = template.scope
-    parameters = (*scope.extents, *scope.agents, *scope.chip)
-    conditions = [p.condition for p in parameters if p.condition is not None]
-    return [truth(c, {}, atoms) for c in (*conditions, *scope.relations)]
+    return [truth(c, {}, atoms) for c in scope_conditions(template)]
 
 
 def premises(
@@ -46,9 +45,16 @@ def premises(
     conditions: Iterable[Expr],
     atoms: Atoms,
     menus: dict[str, tuple[int, ...]] | None = None,
+    plain_scope: bool = False,
 ) -> Premises:
-    """Scope, menus and ``conditions`` of an inlined template."""
+    """Scope, menus and ``conditions`` of an inlined template.
+
+    ``plain_scope``: of the scope only what divides by nothing, to judge the rest by.
+    """
     scope = template.scope
+    known = scope_conditions(template)
+    if plain_scope:
+        known = [c for c in known if not list(divisors(c))]
     atoms.real.update(p.name for p in scope.chip)
     chosen = {d.name: d.menu for d in template.decisions}
     chosen.update(menus or {})
@@ -56,7 +62,7 @@ def premises(
     stated = [p.condition for p in (*scope.extents, *scope.agents) if p.condition is not None]
     positive |= {n for c in stated for n in _at_least_one(c)}
     return Premises(
-        scope=tuple(scope_premises(template, atoms)),
+        scope=tuple(truth(c, {}, atoms) for c in known),
         conditions=tuple(conj([truth(c, {}, atoms)]) for c in conditions),
         menus=chosen,
         positive=frozenset(positive),

@@ -10,6 +10,7 @@ from formwright.ir.template import Template
 from formwright.proof.refutation import Replayer
 from formwright.proof.store import template_digest
 from formwright.proof.verdict import Obligation, Proof, overall
+from formwright.smt.clock import OBLIGATION_SECONDS, Clock
 from formwright.smt.prover import Prover
 
 Progress = Callable[[str], None]
@@ -25,16 +26,18 @@ def prove(
     timeout_ms: int = 3000,
     stop_early: bool = False,
     seconds: float = 300.0,
+    obligation_seconds: float = OBLIGATION_SECONDS,
 ) -> Proof:
     """Every obligation of ``template`` (in either form) with its verdict.
 
     ``only`` picks by the condition's word. ``replayer`` judges solutions of K2: without it
     they are ``unresolved``. ``stop_early`` ends at the first obligation that is not proved.
-    ``timeout_ms`` bounds one call of the solver; what ``seconds`` of work leave undone is
+    ``timeout_ms`` bounds one call of the solver, ``obligation_seconds`` the solver's work on
+    one obligation, all retries together; what ``seconds`` of work leave undone is
     ``unresolved``.
     """
     started = time.perf_counter()
-    work = Prover(inlined(template), replayer, timeout_ms)
+    work = Prover(inlined(template), replayer, Clock(timeout_ms, obligation_seconds))
     tasks = [t for t in work.tasks() if only is None or only(t.condition)]
     done: dict[int, Obligation] = {}
     for count, (place_in_text, task) in enumerate(
@@ -42,8 +45,10 @@ def prove(
     ):
         if progress is not None:
             progress(f"{count + 1}/{len(tasks)} {task.name}")
-        late = time.perf_counter() - started > seconds
-        done[place_in_text] = task.skipped(f"not within {seconds:g} s") if late else task.settle()
+        left = seconds - (time.perf_counter() - started)
+        late = left <= 0
+        skipped = f"not within {seconds:g} s"
+        done[place_in_text] = task.skipped(skipped) if late else task.settle(left)
         if stop_early and done[place_in_text].verdict != "proved":
             break
     obligations = tuple(done[n] for n in sorted(done))

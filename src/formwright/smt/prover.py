@@ -7,22 +7,24 @@ from fractions import Fraction
 
 import z3
 
+from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import Expr
-from formwright.ir.rewrite import accesses
 from formwright.ir.template import Template
 from formwright.proof.refutation import Instance as Run
 from formwright.proof.refutation import Replayer
 from formwright.proof.verdict import Counterexample, Evidence, Obligation, Verdict
 from formwright.smt.agreement import Agreement
 from formwright.smt.atoms import Atoms
-from formwright.smt.design import divisor_goals, fits_goals, implied_goals
+from formwright.smt.clock import Clock, OutOfTimeError
+from formwright.smt.design import divisor_goals, extent_goals, fits_goals, implied_goals
 from formwright.smt.encode import UnderivableError
 from formwright.smt.encoding import Encoding
 from formwright.smt.goals import Goal, Query
 from formwright.smt.instances import fresh, guards
+from formwright.smt.lazy import reaches
 from formwright.smt.menus import cover
 from formwright.smt.premises import Premises, premises, schedule_conditions
-from formwright.smt.refute import completed, holds, leaves_shape, preferences, refutation
+from formwright.smt.refute import completed, leaves_shape, preferences, refutation
 from formwright.smt.schedule import Schedule, place
 from formwright.smt.sites import Site, Sites, sites_of
 from formwright.smt.solve import Answer, Solver
@@ -32,14 +34,18 @@ FAILURES = (UnderivableError, ArithmeticError, z3.Z3Exception)
 """What leaves an obligation unresolved: a text that is not derived, a solver that fails."""
 
 
+Choices = Sequence[list[Expr]] | None
+"""Conditions that a counterexample should meet, the best first; ``None``: as it stands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One obligation to be: how it is settled, and how heavy that is."""
+    """One obligation to be: how it is settled within seconds, and how heavy that is."""
 
     condition: str
     name: str
     weight: int
-    settle: Callable[[], Obligation]
+    settle: Callable[[float], Obligation]
     group: str
 
     def skipped(self, why: str) -> Obligation:
@@ -59,10 +65,10 @@ class Outcome:
 class Prover:
     """The obligations of one inlined template."""
 
-    def __init__(self, template: Template, replayer: Replayer | None, timeout_ms: int) -> None:
+    def __init__(self, template: Template, replayer: Replayer | None, clock: Clock) -> None:
         self._template = template
         self._replayer = replayer
-        self._timeout_ms = timeout_ms
+        self._clock = clock
         self._counted = False
         self._atoms = Atoms()
         self._linear = Encoding(self._atoms, exact=False)
@@ -70,34 +76,39 @@ class Prover:
         self._k2 = self._solver(premises(template, schedule_conditions(template), atoms))
         self._k1 = self._solver(premises(template, constraints, atoms))
         self._scope = self._solver(premises(template, [], atoms))
+        self._plain = self._solver(premises(template, [], atoms, plain_scope=True))
 
     def _solver(self, rules: Premises) -> Solver:
-        return Solver(self._atoms, rules, self._timeout_ms, self._linear)
+        return Solver(self._atoms, rules, self._clock, self._linear)
 
     def tasks(self) -> Iterator[Task]:
         """K1, the derived requirements, K2, K3, in this order."""
         template, atoms = self._template, self._atoms
         yield self._fixed("premises", "derived", "vacuity", 5, self._reachable)
-        for section, solver in (
-            ("constraints", self._scope),
-            ("requires", self._scope),
-            ("program", self._k2),
-            ("cost", self._k1),
-        ):
-            for goal in divisor_goals(template, atoms, section):
-                yield self._task(goal, solver)
+        constraints = [[c.condition for c in template.constraints]]
+        k2 = preferences(template)
+        sections: tuple[tuple[str, Solver, Choices], ...] = (
+            ("scope", self._plain, None),
+            ("constraints", self._scope, [[]]),
+            ("requires", self._scope, [[]]),
+            ("program", self._k2, k2),
+            ("cost", self._k1, constraints),
+        )
+        for section, solver, choices in sections:
+            for goal in divisor_goals(template, atoms, section, solver.positive):
+                yield self._task(goal, solver, choices)
         for goal in implied_goals(template, atoms):
-            yield self._task(goal, self._k1)
+            yield self._task(goal, self._k1, constraints)
         sites = self._sites()
         if sites is not None:
-            for goal in fits_goals(template, sites, atoms):
-                yield self._task(goal, self._k1)
+            for goal in (*extent_goals(sites, atoms), *fits_goals(template, sites, atoms)):
+                yield self._task(goal, self._k1, constraints)
             inputs = frozenset(t.name for t in template.scope.workload.inputs)
             for goal in Schedule(sites, inputs, atoms).goals():
-                yield self._task(goal, self._k2)
+                yield self._task(goal, self._k2, k2)
             workload = template.scope.workload
             for goal in Agreement(sites.applies, workload, atoms, self._impossible).goals():
-                yield self._task(goal, self._k2)
+                yield self._task(goal, self._k2, k2)
             if sites.counters:
                 self._counted = True
                 yield self._fixed("counters", "K2", "readiness", 0, _counters)
@@ -124,15 +135,22 @@ class Prover:
     def _fixed(
         self, name: str, group: str, condition: str, weight: int, settle: Callable[[], Outcome]
     ) -> Task:
-        return Task(condition, name, weight, lambda: _timed(name, group, condition, settle), group)
+        def timed(seconds: float) -> Obligation:
+            self._clock.start(seconds)
+            return _timed(name, group, condition, settle)
 
-    def _task(self, goal: Goal, solver: Solver) -> Task:
-        def settle() -> Obligation:
-            return _timed(goal.name, goal.group, goal.condition, lambda: self._goal(goal, solver))
+        return Task(condition, name, weight, timed, group)
+
+    def _task(self, goal: Goal, solver: Solver, choices: Choices) -> Task:
+        def settle(seconds: float) -> Obligation:
+            self._clock.start(seconds)
+            return _timed(
+                goal.name, goal.group, goal.condition, lambda: self._goal(goal, solver, choices)
+            )
 
         return Task(goal.condition, goal.name, goal.weight, settle, goal.group)
 
-    def _goal(self, goal: Goal, solver: Solver) -> Outcome:
+    def _goal(self, goal: Goal, solver: Solver, choices: Choices) -> Outcome:
         """Proved if every query is unsatisfiable; the first that is not decides."""
         try:
             queries = goal.build()
@@ -143,19 +161,19 @@ class Prover:
                 if answer.status == "unknown":
                     return Outcome("unresolved", answer.reason)
                 if answer.status == "sat":
-                    return self._refuted(goal, query, answer)
+                    return self._refuted(goal, query, answer, choices)
         except FAILURES as error:
             return Outcome("unresolved", _reason(error))
         split = f", {cases} cases of the menus" if cases else ""
         return Outcome("proved", f"{len(queries)} queries{split}")
 
-    def _refuted(self, goal: Goal, query: Query, answer: Answer) -> Outcome:
+    def _refuted(self, goal: Goal, query: Query, answer: Answer, choices: Choices) -> Outcome:
         template, claim = self._template, goal.claim
-        if goal.states is not None:
-            return self._evaluated(claim, goal.states, answer)
-        whole = completed(template, self._atoms, answer.values, preferences(template))
+        whole = self._whole(answer.values, choices)
         if whole is None:
             return Outcome("unresolved", f"{claim}: no values for the rest of the template")
+        if query.states is not None:
+            return self._evaluated(claim, query, query.states, answer, whole)
         found = refutation(goal, query, answer.values, whole, self._atoms)
         if self._counted:
             return Outcome("unresolved", f"{claim}, unless counters order it: not derived yet")
@@ -169,19 +187,36 @@ class Prover:
         why = "no interpreter was given" if self._replayer is None else "it did not replay"
         return Outcome("unresolved", f"{claim}: counterexample found, but {why}", shown)
 
-    def _evaluated(self, claim: str, states: Expr, answer: Answer) -> Outcome:
-        """A condition on values alone is settled by the meaning of expressions."""
-        template = self._template
-        choices = [[c.condition for c in template.constraints], []]
-        whole = completed(template, self._atoms, answer.values, choices)
-        if whole is None or holds(states, whole):
-            return Outcome("unresolved", f"{claim}: no values for the rest of the template")
-        return Outcome("refuted", claim, _counterexample(claim, whole, "evaluated exactly"))
+    def _whole(self, values: Mapping[str, Number], choices: Choices) -> Mapping[str, Number] | None:
+        """Values for every name; without ``choices`` those of the solution stand."""
+        if choices is None:
+            return {n: v for n, v in values.items() if "@" not in n}
+        return completed(self._template, self._atoms, values, choices, self._clock)
 
-    def _outside(self, query: Query, whole: dict[str, Number], run: Run) -> bool:
+    def _evaluated(
+        self,
+        claim: str,
+        query: Query,
+        states: Expr,
+        answer: Answer,
+        whole: Mapping[str, Number],
+    ) -> Outcome:
+        """A condition on values alone is settled by the meaning of expressions."""
+        known = answer.values
+        local = {
+            n: self._atoms.value(p, known) for n, p in query.given if p.symbols() <= set(known)
+        }
+        try:
+            if truth(states, {**whole, **local}):
+                return Outcome("unresolved", f"{claim}: no values for the rest of the template")
+        except EvaluationError as error:
+            return Outcome("unresolved", f"{claim}: {error.message}")
+        where = {**whole, **local}
+        return Outcome("refuted", claim, _counterexample(claim, where, "evaluated exactly"))
+
+    def _outside(self, query: Query, whole: Mapping[str, Number], run: Run) -> bool:
         site, values = query.actors[0].instance.site, {**whole, **run.variables}
-        everything = (site.apply.destination, *accesses(site.apply.value))
-        return any(leaves_shape(site, a, values) for a in everything)
+        return any(leaves_shape(site, reach, values) for reach in reaches(site.apply))
 
     def _reachable(self) -> Outcome:
         """Some point of the scope meets the premises, and every statement can run."""
@@ -210,7 +245,7 @@ class Prover:
 
     def _menus(self) -> Outcome:
         try:
-            found = cover(self._template, self._atoms, self._timeout_ms)
+            found = cover(self._template, self._atoms, self._clock)
         except FAILURES as error:
             return Outcome("unresolved", _reason(error))
         if found.status == "proved":
@@ -227,6 +262,8 @@ def _counters() -> Outcome:
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, OutOfTimeError):
+        return error.reason
     if not isinstance(error, UnderivableError):
         return f"the solver failed: {error}"
     where = "" if error.span is None else f" (line {error.span.line})"

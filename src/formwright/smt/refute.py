@@ -12,13 +12,15 @@ from formwright.ir.template import Template
 from formwright.proof.refutation import Instance as Run
 from formwright.proof.refutation import Refutation
 from formwright.smt.atoms import Atoms
+from formwright.smt.clock import Clock
 from formwright.smt.encode import truth as formula_of
-from formwright.smt.encoding import Encoding, value_of
+from formwright.smt.encoding import Encoding, rational_model, value_of
 from formwright.smt.goals import Goal, Query
+from formwright.smt.lazy import Reach
 from formwright.smt.menus import Search
 from formwright.smt.premises import scope_premises
 from formwright.smt.sites import Site
-from formwright.smt.terms import Number, Poly, polys
+from formwright.smt.terms import Number, Poly, constant, eq, polys, symbol
 
 
 def preferences(template: Template) -> list[list[Expr]]:
@@ -33,21 +35,30 @@ def completed(
     atoms: Atoms,
     values: Mapping[str, Number],
     choices: Sequence[list[Expr]],
+    clock: Clock,
 ) -> dict[str, Number] | None:
     """Values for every name of the template that agree with ``values``.
 
     They meet the first of ``choices`` that can be met, by ``evaluate``; ``None`` if none can.
     """
-    for conditions in choices:
-        found = _completed(template, atoms, values, conditions)
-        if found is not None:
-            return found
+    fields = [p.name for p in template.scope.chip if p.name in values]
+    for pinned in (fields, []) if fields else ([],):
+        for conditions in choices:
+            found = _completed(template, atoms, values, conditions, pinned, clock)
+            if found is not None:
+                return found
     return None
 
 
 def _completed(
-    template: Template, atoms: Atoms, values: Mapping[str, Number], conditions: list[Expr]
+    template: Template,
+    atoms: Atoms,
+    values: Mapping[str, Number],
+    conditions: list[Expr],
+    pinned: Sequence[str],
+    clock: Clock,
 ) -> dict[str, Number] | None:
+    """``pinned`` chip fields keep their values."""
     names = [d.name for d in template.decisions]
     known: dict[str, Number] = {n: v for n, v in values.items() if n in names}
     search = Search(template.decisions, [c for c in conditions if _about(c, names)], known, 20_000)
@@ -61,16 +72,19 @@ def _completed(
     fixed |= {n: int(values[n]) for n in free if n in values and n not in atoms.real}
     encoding = Encoding(atoms, exact=True, fixed=fixed)
     formulas = [*scope_premises(template, atoms), *(formula_of(c, {}, atoms) for c in conditions)]
+    formulas += [eq(symbol(n), constant(values[n])) for n in pinned]
     used = atoms.closure({n for f in formulas for p in polys(f) for n in p.symbols()})
     solver = z3.Solver()
-    solver.set("timeout", 2000)
     definitions = [atoms.definition(n) for n in used if n in atoms.by_name]
     solver.add(encoding.whole((*definitions, *formulas)))
-    if solver.check() != z3.sat:
+    if clock.check(solver) != z3.sat:
         return None
-    model = solver.model()
+    constants = {n: encoding.symbol(n) for n in free if n not in fixed}
+    model = rational_model(solver, solver.model(), constants.values(), clock.check)
+    if model is None:
+        return None
     found: dict[str, Number] = dict(fixed)
-    found.update({n: value_of(model, encoding.symbol(n)) for n in free if n not in fixed})
+    found.update({n: value_of(model, c) for n, c in constants.items()})
     return found if _agrees(template, conditions, found) else None
 
 
@@ -130,10 +144,11 @@ def _value(
     return int(atoms.value(poly, known))
 
 
-def leaves_shape(site: Site, access: Access, values: Mapping[str, Number]) -> bool:
-    """Whether this run happens and ``access`` is outside, by the meaning of expressions."""
+def leaves_shape(site: Site, reach: Reach, values: Mapping[str, Number]) -> bool:
+    """Whether this run makes the access and it is outside, by the meaning of expressions."""
     try:
-        return _happens(site, values) and not _inside(site, access, values)
+        made = _happens(site, values) and all(truth(c, values) for c in reach.when)
+        return made and not _inside(site, reach.access, values)
     except EvaluationError:
         return False
 

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement
 
-from formwright.ir.program import Access, ApplyOp
-from formwright.ir.rewrite import accesses
+from formwright.ir.program import ApplyOp
 from formwright.smt.atoms import Atoms
-from formwright.smt.encode import UnderivableError
+from formwright.smt.encode import UnderivableError, truth
 from formwright.smt.goals import Actor, Goal, Query
 from formwright.smt.instances import (
     Cell,
@@ -20,6 +19,7 @@ from formwright.smt.instances import (
     same_index,
     team_names,
 )
+from formwright.smt.lazy import Reach, reaches, reads_of
 from formwright.smt.order import Order, owner_facts
 from formwright.smt.sites import Site, Sites, names_in
 from formwright.smt.terms import (
@@ -52,8 +52,8 @@ class Schedule:
     def goals(self) -> Iterator[Goal]:
         """Every condition of the table up to ``order``, one goal for a place or a pair."""
         for site in self._applies:
-            for access in dict.fromkeys((site.apply.destination, *accesses(site.apply.value))):
-                yield from self._address(site, access)
+            for reach in reaches(site.apply):
+                yield from self._address(site, reach)
         for site in self._sites.synchronising:
             yield self._uniform(site)
         for name in dict.fromkeys(s.apply.destination.buffer for s in self._applies):
@@ -76,7 +76,9 @@ class Schedule:
 
     # address and uniform
 
-    def _address(self, site: Site, access: Access) -> Iterator[Goal]:
+    def _address(self, site: Site, reach: Reach) -> Iterator[Goal]:
+        access = reach.access
+
         def build() -> Sequence[Query]:
             run = fresh(site, "e", {}, 0)
             what = cell(run, access, self._atoms)
@@ -84,7 +86,8 @@ class Schedule:
             if what.generation is not None:
                 wrong.append(lt(what.generation, ZERO))
             actors = (Actor(run, "access", access.buffer),)
-            return [Query(tuple(guards(run, self._atoms)), disj(wrong), what.index, actors)]
+            made = [truth(c, run.env, self._atoms) for c in reach.when]
+            return [Query((*guards(run, self._atoms), *made), disj(wrong), what.index, actors)]
 
         if not access.clip or access.generation is not None:
             claim = f"an access to {access.buffer} leaves its shape"
@@ -134,8 +137,8 @@ class Schedule:
         mine = cell(e, a.apply.destination, self._atoms)
         other = cell(f, b.apply.destination, self._atoms)
         facts = [
-            *present(e, a.apply.destination, mine, self._atoms),
-            *present(f, b.apply.destination, other, self._atoms),
+            *present(e, Reach(a.apply.destination), mine, self._atoms),
+            *present(f, Reach(b.apply.destination), other, self._atoms),
             same_generation(mine, other),
             same_index(mine, other),
             *owner_facts(e, f, self._atoms),
@@ -156,9 +159,12 @@ class Schedule:
     def _race(self, name: str, a: Site, b: Site, depth: int) -> Goal:
         def build() -> Sequence[Query]:
             e, f, facts = self._pair(a, b, depth)
+            apart = self._order.apart(e, f)
+            if a.apply.asynchronous or b.apply.asynchronous:
+                apart = disj((apart, differ(e, f, depth)))
             wrong = conj(
                 (
-                    self._order.apart(e, f),
+                    apart,
                     negated(self._order.before(e, f)),
                     negated(self._order.before(f, e)),
                 )
@@ -167,6 +173,8 @@ class Schedule:
             return [Query(tuple(facts), wrong, _hints(e, f, self._atoms), actors)]
 
         claim = f"two agents accumulate into one cell of {name} with no order between them"
+        if a.apply.asynchronous or b.apply.asynchronous:
+            claim = f"two accumulations into one cell of {name} are in flight together"
         return self._goal("race", name, [a, b], build, claim, 3)
 
     # a read and its writers
@@ -174,22 +182,25 @@ class Schedule:
     def _reads(self, site: Site) -> Iterator[Goal]:
         target = site.apply.destination
         if site.apply.op != "=":
-            yield self._after_set("order", site, target, "accumulate")
-        for access in dict.fromkeys(accesses(site.apply.value)):
+            yield self._after_set("order", site, Reach(target), "accumulate")
+        for reach in dict.fromkeys(reads_of(site.apply.value)):
+            access = reach.access
             if access.buffer in self._inputs:
                 continue
-            yield self._after_set("readiness", site, access, "read")
+            yield self._after_set("readiness", site, reach, "read")
             for writer in writers(self._applies, site, access, ACCUMULATE):
-                yield self._before_read(site, access, writer)
+                yield self._before_read(site, reach, writer)
             if site.home(access).buffer.ring is not None:
                 for writer in writers(self._applies, site, access, (*SET, *ACCUMULATE)):
-                    yield self._lifetime(site, access, writer)
+                    yield self._lifetime(site, reach, writer)
 
-    def _after_set(self, condition: str, site: Site, access: Access, role: str) -> Goal:
+    def _after_set(self, condition: str, site: Site, reach: Reach, role: str) -> Goal:
+        access = reach.access
+
         def build() -> Sequence[Query]:
             run = fresh(site, "e", {}, 0)
             what = cell(run, access, self._atoms)
-            facts = present(run, access, what, self._atoms)
+            facts = present(run, reach, what, self._atoms)
             wrong: list[Formula] = []
             sources = writers(self._applies, site, access, SET)
             for n, source in enumerate(sources):
@@ -205,13 +216,15 @@ class Schedule:
         claim = f"a cell of {access.buffer} {verb} and no assignment to it is before"
         return self._goal(condition, access.buffer, [site], build, claim, 2)
 
-    def _before_read(self, site: Site, access: Access, writer: Site) -> Goal:
+    def _before_read(self, site: Site, reach: Reach, writer: Site) -> Goal:
+        access = reach.access
+
         def build() -> Sequence[Query]:
             run = fresh(site, "e", {}, 0)
             what = cell(run, access, self._atoms)
             made = arbitrary(writer, run, access, "f", self._atoms)
             facts = [
-                *present(run, access, what, self._atoms),
+                *present(run, reach, what, self._atoms),
                 made.valid,
                 *made.owner,
                 *owner_facts(made.instance, run, self._atoms),
@@ -226,26 +239,29 @@ class Schedule:
         claim = f"a cell of {access.buffer} is read and an accumulation into it is not before"
         return self._goal("order", access.buffer, [site, writer], build, claim, 2)
 
-    def _lifetime(self, site: Site, access: Access, writer: Site) -> Goal:
+    def _lifetime(self, site: Site, reach: Reach, writer: Site) -> Goal:
+        access = reach.access
+
         def build() -> Sequence[Query]:
             sources = writers(self._applies, site, access, SET)
-            return [self._overwritten(site, access, writer, source) for source in sources]
+            return [self._overwritten(site, reach, writer, source) for source in sources]
 
         claim = f"a slot of {access.buffer} is overwritten before its last read"
         return self._goal("lifetime", access.buffer, [site, writer], build, claim, 4)
 
-    def _overwritten(self, site: Site, access: Access, writer: Site, source: Site) -> Query:
+    def _overwritten(self, site: Site, reach: Reach, writer: Site, source: Site) -> Query:
         """A write of another generation, neither after the read nor before what it reads."""
+        access = reach.access
         depth = site.home(access).depth
         run = fresh(site, "e", {}, 0)
         other = fresh(writer, "f", run.env, depth)
         what = cell(run, access, self._atoms)
         there = cell(other, writer.apply.destination, self._atoms)
         made = arbitrary(source, run, access, "w", self._atoms)
-        laps = symbol("laps@f")
+        laps = symbol("!laps@f")
         facts = [
-            *present(run, access, what, self._atoms),
-            *present(other, writer.apply.destination, there, self._atoms),
+            *present(run, reach, what, self._atoms),
+            *present(other, Reach(writer.apply.destination), there, self._atoms),
             same_index(what, there),
             _same_slot(what, there, laps),
             made.valid,

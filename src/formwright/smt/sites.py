@@ -99,14 +99,14 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Sites:
-    """Every statement of a program by kind; ``storage`` are the sets that live together."""
+    """Every statement of a program by kind."""
 
     applies: tuple[Site, ...]
     barriers: tuple[Site, ...]
     commits: tuple[Site, ...]
     waits: tuple[Site, ...]
     counters: tuple[Site, ...]
-    storage: tuple[tuple[Buffer, ...], ...]
+    allocs: tuple[Site, ...]
 
     @property
     def synchronising(self) -> tuple[Site, ...]:
@@ -122,15 +122,13 @@ def sites_of(program: tuple[Stmt, ...], tensors: tuple[Buffer, ...]) -> Sites:
     def pick(*kinds: type) -> tuple[Site, ...]:
         return tuple(s for s in numbered if isinstance(s.node, kinds))
 
-    live = {tuple(h.buffer for h in s.homes.values() if h.buffer.home != "global") for s in found}
-    largest = [a for a in live if not any(set(a) < set(b) for b in live)]
     return Sites(
         applies=pick(Apply),
         barriers=pick(Barrier),
         commits=pick(Commit),
         waits=pick(Wait),
         counters=pick(Arrive, Await),
-        storage=tuple(sorted(largest, key=lambda bs: [b.name for b in bs])),
+        allocs=pick(Alloc),
     )
 
 
@@ -151,6 +149,9 @@ def _walk(
                     raise UnderivableError(
                         "storage of one agent inside a team is not derived yet", node.span
                     )
+                again = [b.name for b in buffers if b.name in homes]
+                if again:
+                    raise UnderivableError(f"a second storage {again[0]} in sight", node.span)
                 path = tuple(f.position for f in frames)
                 homes.update({b.name: Home(b, len(above), path) for b in buffers})
                 yield Site(0, frames, dict(homes), node.span)
@@ -162,6 +163,8 @@ def _walk(
                 yield from _walk(body, frames, homes, kind == "team")
             case Apply():
                 _refuse_named_agent(frames)
+                if in_team:
+                    _refuse_two_owners(node, homes)
                 for access in (node.destination, *accesses(node.value)):
                     if access.buffer not in homes:
                         raise UnderivableError(f"no storage {access.buffer} in sight", node.span)
@@ -185,6 +188,17 @@ def _refuse_named_agent(frames: tuple[Frame, ...]) -> None:
             )
         if isinstance(frame.node, Par) and frame.node.kind == "team":
             owners |= set(frame.node.vars)
+
+
+def _refuse_two_owners(apply: Apply, homes: Mapping[str, Home]) -> None:
+    """All accesses of an apply that have ``dist`` decide by the same indices (rule P4)."""
+    deciding = {
+        a.index[: homes[a.buffer].buffer.dist]
+        for a in (apply.destination, *accesses(apply.value))
+        if a.buffer in homes and homes[a.buffer].buffer.dist
+    }
+    if len(deciding) > 1:
+        raise UnderivableError("two owners for one point", apply.span)
 
 
 def names_in(node: Stmt) -> frozenset[str]:

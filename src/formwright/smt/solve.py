@@ -13,7 +13,8 @@ from typing import Literal
 import z3
 
 from formwright.smt.atoms import Atoms
-from formwright.smt.encoding import Encoding, value_of
+from formwright.smt.clock import Clock
+from formwright.smt.encoding import Encoding, rational_model, value_of
 from formwright.smt.goals import Query
 from formwright.smt.lemmas import lemmas, menu_products
 from formwright.smt.premises import Premises
@@ -48,21 +49,26 @@ class Solver:
         self,
         atoms: Atoms,
         premises: Premises,
-        timeout_ms: int = 2000,
+        clock: Clock,
         linear: Encoding | None = None,
     ) -> None:
         self._atoms = atoms
         self._premises = premises
-        self._timeout_ms = timeout_ms
+        self._clock = clock
         self._linear = linear or Encoding(atoms, exact=False)
         self.queries = 0
+
+    @property
+    def positive(self) -> frozenset[str]:
+        """Names that are at least 1 in the premises."""
+        return self._premises.positive
 
     def answer(self, query: Query) -> Answer:
         """Whether facts and goal can hold together in the scope."""
         goal = conj((*query.facts, query.goal))
         solver = self._abstract(goal, query.hints)
         for more in (self._related, self._members):
-            if solver.check() == z3.unsat:
+            if self._clock.check(solver) == z3.unsat:
                 return Answer("unsat")
             solver.add(self._linear.whole(more(goal, query.hints)))
             self.queries += 1
@@ -77,7 +83,6 @@ class Solver:
 
     def _new(self) -> Z3Expr:
         solver = z3.SimpleSolver()
-        solver.set("timeout", self._timeout_ms)
         solver.set("random_seed", 1)
         return solver
 
@@ -116,7 +121,7 @@ class Solver:
         """Splits over the menus of the decisions, the solver's proposals first."""
         used = [n for n in self._premises.menus if n in self._names([goal], hints)]
         for case in range(CASES):
-            outcome = proposals.check()
+            outcome = self._clock.check(proposals)
             self.queries += 1
             if outcome == z3.unsat:
                 return Answer("unsat", cases=case)
@@ -139,12 +144,13 @@ class Solver:
         for name in used:
             for value in self._premises.menus[name]:
                 self.queries += 1
-                if proposals.check(self._linear.symbol(name) == value) == z3.sat:
+                wanted = self._linear.symbol(name) == value
+                if self._clock.check(proposals, [wanted]) == z3.sat:
                     proposals.add(self._linear.symbol(name) == value)
                     fixed[name] = value
                     break
         if len(fixed) < len(used):
-            model = proposals.model() if proposals.check() == z3.sat else None
+            model = proposals.model() if self._clock.check(proposals) == z3.sat else None
             for name in used:
                 if name not in fixed and model is not None:
                     fixed[name] = int(value_of(model, self._linear.symbol(name)))
@@ -159,7 +165,7 @@ class Solver:
         solver = self._new()
         definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
         solver.add(encoding.whole((*definitions, *assumed, goal)))
-        outcome = solver.check()
+        outcome = self._clock.check(solver)
         self.queries += 1
         if outcome == z3.unsat:
             return Answer("unsat")
@@ -169,7 +175,11 @@ class Solver:
         model = self._small(solver, encoding, free)
         if model is None:
             return Answer("unknown", f"no solution found and none excluded at {dict(fixed)}")
-        values: dict[str, Number] = {n: value_of(model, encoding.symbol(n)) for n in free}
+        constants = {n: encoding.symbol(n) for n in free}
+        rational = rational_model(solver, model, constants.values(), self._clock.check)
+        if rational is None:
+            return Answer("unknown", "the solver's solution is not rational")
+        values: dict[str, Number] = {n: value_of(rational, c) for n, c in constants.items()}
         values.update(fixed)
         if not all(self._holds(f, values) for f in (*assumed, goal)):
             return Answer("unknown", "the solver's solution fails the exact recheck")
@@ -187,7 +197,7 @@ class Solver:
             solver.push()
             if bound is not None:
                 solver.add([z3.And(x <= bound, x >= -bound) for x in numbers])
-            outcome = solver.check()
+            outcome = self._clock.check(solver)
             self.queries += 1
             if outcome == z3.sat:
                 model = solver.model()
@@ -204,7 +214,7 @@ class Solver:
         while low < high:
             middle = (low + high) // 2
             self.queries += 1
-            if solver.check(parameter <= middle) == z3.sat:
+            if self._clock.check(solver, [parameter <= middle]) == z3.sat:
                 model = solver.model()
                 high = int(value_of(model, parameter))
             else:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from formwright.ir.expr import Expr
 from formwright.ir.program import Index, Literal, Op, Read, Select, Value
@@ -24,11 +25,13 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The place of a term in the workload: output cell and reduction indices.
+    """The place of a term in the workload: product, output cell and reduction indices.
 
-    ``agrees``: the chain reads the cells that the workload reads there.
+    ``product`` is the number of the product among those of the workload. ``agrees``: the
+    chain reads the cells that the workload reads there.
     """
 
+    product: int
     output: tuple[Poly, ...]
     reduction: tuple[Poly, ...]
     agrees: Formula
@@ -40,17 +43,24 @@ class Tokens:
     def __init__(self, workload: Workload, atoms: Atoms) -> None:
         self._workload = workload
         self._atoms = atoms
-        self._products = products(workload.value)
+
+    @cached_property
+    def products(self) -> list[Product]:
+        """The products of the workload; raises on a workload that is no sum of products."""
+        return products(self._workload.value)
 
     def of(self, chain: Chain) -> Token | None:
         """Where the workload has this product of inputs; ``None`` if it has none such."""
         cells = factor_cells(chain, self._atoms)
         matching = [
-            p
-            for p in self._products
+            n
+            for n, p in enumerate(self.products)
             if sorted(n for n, _ in p.factors) == sorted(n for n, _ in cells)
         ]
-        if not matching or matching[0].coefficient != chain.coefficient:
+        if not matching:
+            return None
+        product = self.products[matching[0]]
+        if product.coefficient != chain.coefficient:
             return None
         names = [n for n, _ in cells]
         if len(matching) > 1 or len(set(names)) < len(names):
@@ -59,7 +69,7 @@ class Tokens:
         env = dict(zip(self._workload.indices, output, strict=True))
         unknown = [f"{n}@token" for n, _ in self._workload.reductions]
         env.update({n: symbol(f"{n}@token") for n, _ in self._workload.reductions})
-        wanted = dict(matching[0].factors)
+        wanted = dict(product.factors)
         pairs = [
             (number(w, env, self._atoms), have)
             for name, c in cells
@@ -68,7 +78,8 @@ class Tokens:
         solved, rest = eliminate([w - h for w, h in pairs], unknown, self._atoms)
         if len(solved) < len(unknown):
             raise UnderivableError("a reduction index that no input fixes", self._workload.span)
-        return Token(output, tuple(solved[u] for u in unknown), conj(eq(r, ZERO) for r in rest))
+        agrees = conj(eq(r, ZERO) for r in rest)
+        return Token(matching[0], output, tuple(solved[u] for u in unknown), agrees)
 
     def named(self, token: Token) -> tuple[tuple[str, Poly], ...]:
         return tuple(zip(self.names(), (*token.output, *token.reduction), strict=True))

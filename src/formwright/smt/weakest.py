@@ -3,17 +3,21 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+import z3
+
 from formwright.ir.inline import inlined
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Template
 from formwright.proof.verdict import Verdict
 from formwright.smt.atoms import Atoms
+from formwright.smt.clock import Clock
 from formwright.smt.encode import UnderivableError
 from formwright.smt.encoding import Encoding
+from formwright.smt.goals import Query
 from formwright.smt.premises import Premises, premises, schedule_conditions
 from formwright.smt.schedule import Schedule
 from formwright.smt.sites import sites_of
-from formwright.smt.solve import Solver
+from formwright.smt.solve import Solver, Status
 from formwright.smt.terms import Formula, polys
 
 SCHEDULE = frozenset({"uniform", "single", "race", "readiness", "lifetime", "order"})
@@ -53,13 +57,15 @@ class _Family:
         """The worst verdict of the conditions; a query that reads no value is settled once."""
         worst: Verdict = "proved"
         rules = self._premises(values)
-        solver = Solver(self._atoms, rules, timeout_ms, self._linear)
+        clock = Clock(timeout_ms)
+        solver = Solver(self._atoms, rules, clock, self._linear)
         for number, query in enumerate(self._queries):
             names = self._names([*query.facts, query.goal, *rules.conditions])
             key = (number, frozenset(i for i in values.items() if i[0] in names))
             found = self._settled.get(key)
             if found is None:
-                status = solver.answer(query).status
+                clock.start()
+                status = _status(solver, query)
                 found = "proved" if status == "unsat" else "refuted"
                 found = "unresolved" if status == "unknown" else found
                 self._settled[key] = found
@@ -76,6 +82,13 @@ class _Family:
     def _names(self, formulas: Sequence[Formula]) -> frozenset[str]:
         direct = {n for f in formulas for p in polys(f) for n in p.symbols()}
         return frozenset(self._atoms.closure(direct))
+
+
+def _status(solver: Solver, query: Query) -> Status:
+    try:
+        return solver.answer(query).status
+    except (UnderivableError, ArithmeticError, z3.Z3Exception):
+        return "unknown"
 
 
 @lru_cache(maxsize=8)

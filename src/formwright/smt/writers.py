@@ -18,7 +18,7 @@ from formwright.smt.instances import (
     team_names,
 )
 from formwright.smt.sites import Site, common
-from formwright.smt.terms import ONE, ZERO, All, Eq, Formula, Poly, conj, le
+from formwright.smt.terms import ONE, ZERO, All, Eq, Formula, Poly, conj, implies, le
 from formwright.smt.witness import eliminate, mixed_radix
 
 Mode = Literal["equations", "identity", "radix"]
@@ -26,7 +26,10 @@ Mode = Literal["equations", "identity", "radix"]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A run that writes a given cell if ``valid``; ``owner`` are facts on who runs it."""
+    """A run that writes a given cell if ``valid``; ``owner`` are facts on who runs it.
+
+    The facts hold of every value of the other names: an empty team has no owner.
+    """
 
     instance: Instance
     valid: Formula
@@ -175,12 +178,21 @@ def _written(draft: Draft, run: Instance, atoms: Atoms) -> Written:
     if team is None or team < start:
         conditions += guards(run, atoms, start)
     else:
-        owner = guards(run, atoms, team, team + 1)
+        owner = owner_range(run, atoms)
         conditions += guards(run, atoms, start, team) + guards(run, atoms, team + 1)
         conditions += manned(run, atoms)
     if destination.clip:
         conditions.append(made.inside)
     return Written(run, conj(conditions), tuple(owner))
+
+
+def owner_range(run: Instance, atoms: Atoms) -> list[Formula]:
+    """Where the team has an agent, the owner is one of its agents."""
+    team = run.site.team
+    if team is None:
+        return []
+    there = conj(manned(run, atoms))
+    return [implies(there, conj(guards(run, atoms, team, team + 1)))]
 
 
 def manned(run: Instance, atoms: Atoms) -> list[Formula]:

@@ -1,0 +1,39 @@
+"""How long one obligation may take, all retries of the solver together."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from formwright.smt.encode import UnderivableError
+
+OBLIGATION_SECONDS = 20.0
+"""What one obligation may take before it is ``unresolved: time``."""
+
+
+class OutOfTimeError(UnderivableError):
+    """The time of the obligation is over."""
+
+
+class Clock:
+    """Bounds every call of z3 by what is left of the obligation's time.
+
+    A call gets at most ``timeout_ms``; so the number of retries does not multiply the time.
+    """
+
+    def __init__(self, timeout_ms: int, seconds: float = OBLIGATION_SECONDS) -> None:
+        self._timeout_ms = timeout_ms
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def start(self, at_most: float | None = None) -> None:
+        """A new obligation begins; ``at_most`` seconds are left for everything."""
+        seconds = self._seconds if at_most is None else min(self._seconds, at_most)
+        self._end = time.monotonic() + seconds
+
+    def check(self, solver: Any, assumptions: Sequence[Any] = ()) -> Any:
+        """``solver.check``; raises :class:`OutOfTimeError` when no time is left."""
+        left = int((self._end - time.monotonic()) * 1000)
+        if left <= 0:
+            raise OutOfTimeError(f"time: more than {self._seconds:g} s")
+        solver.set("timeout", min(left, self._timeout_ms))
+        return solver.check(*assumptions)
