@@ -168,3 +168,9 @@ def test_limit(name: str) -> None:
 )
 def test_what_stays_within_the_limits(text: str) -> None:
     assert parse(Source("t.fw", text)).name == "shared_memory_tiling"
+
+
+def test_a_name_of_two_sums_inside_one_another_is_told() -> None:
+    twice = "KT = sum(x in 0 .. 2) (x + sum(x in 0 .. 3) x)"
+    with pytest.raises(InputError, match='"x" is already the name of a sum'):
+        parse(Source("t.fw", TEXT.replace(DEFINITION, twice)))

@@ -4,6 +4,8 @@ At a design the constraints are looked at in order, up to the first that fails.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from itertools import permutations
 from unittest import mock
 
@@ -11,7 +13,7 @@ import pytest
 from solver_templates import template
 
 from formwright.base.diagnostics import InputError
-from formwright.ir.template import Template
+from formwright.ir.template import Coefficient, Template
 from formwright.milp import defined, exact
 from formwright.milp.check import check
 from formwright.milp.solve import Solution, solve
@@ -140,3 +142,22 @@ def test_check_calls_it_an_error_only_where_it_is_looked_at() -> None:
     bare = check(template(MENUS, {"divides": "a mod b = 0"}, "a"), {}, point)
     assert bare.failed == ("divides",)
     assert "mod by 0" in bare.errors["divides"]
+
+
+@pytest.mark.parametrize("place", ["cost", "tie-break"])
+def test_a_coefficient_that_is_a_fraction_is_no_integer(place: str) -> None:
+    """``g mod 2`` has a value for some coefficients only, and a coefficient can be given."""
+    use = "a + (2*g) mod 2 + g mod 2"
+    made = template(
+        MENUS,
+        {},
+        use if place == "cost" else "a",
+        prefer=(use,) if place == "tie-break" else (),
+    )
+    assert made.cost is not None
+    for default, has_value in ((Fraction(3, 2), False), (Fraction(4), True)):
+        cost = replace(made.cost, coefficients=(Coefficient("g", default),))
+        answer = agreed(replace(made, cost=cost))
+        assert isinstance(answer, Solution) == has_value
+        if isinstance(answer, str):
+            assert "has no value: mod needs integers" in answer

@@ -150,10 +150,11 @@ def _check(expr: Expr, names: Names) -> Info:
         case Sum(var, lo, hi, body):
             low, high = (_need_integer(_check(e, names), e.span, names) for e in (lo, hi))
             ends = bounds(lo, names.ranges).lo, bounds(hi, names.ranges).hi
-            names.ranges[var] = Interval(ends[0], ends[1] - 1)
+            known = names.ranges
+            names.ranges = known | {var: Interval(ends[0], ends[1] - 1)}
             with names.bound([(var, Symbol("the name of a sum", "integer", expr.span))]):
                 inner = _number(body, names)
-            del names.ranges[var]
+            names.ranges = known
             joined = _join(_numeric(inner).kind, low, high, inner)
             length = ends[1] - ends[0]
             if isinstance(length, float):

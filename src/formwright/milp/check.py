@@ -9,7 +9,7 @@ from formwright.ir.evaluate import EvaluationError, evaluate, number, truth
 from formwright.ir.expr import Expr, Scalar
 from formwright.ir.rewrite import free_names, substitute
 from formwright.ir.template import Definition, Template
-from formwright.milp.problem import objective_expression, scope_conditions
+from formwright.milp.problem import objective_expression, plain, scope_conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ def objective_of(
     if cost is None:
         raise fail(f"{template.name} has no cost", template.span)
     values = _environment(template, parameters, assignment)
-    values.update({c.name: c.default for c in cost.coefficients})
-    values.update(coefficients or {})
+    values.update(plain({c.name: c.default for c in cost.coefficients}))
+    values.update(plain(coefficients or {}))
     _define(cost.definitions, values)
     whole = objective_expression(cost.bounds)
     try:
@@ -103,7 +103,7 @@ def _environment(
         what = [f"no value for {n}" for n in sorted(missing)]
         what += [f"no decision {n}" for n in sorted(unknown)]
         raise fail(f"the assignment does not fit {template.name}: {', '.join(what)}")
-    values: dict[str, Scalar] = {**parameters, **assignment}
+    values = plain({**parameters, **assignment})
     _define(template.definitions, values)
     return values
 

@@ -110,7 +110,9 @@ def has_value(expr: Expr, ranges: Mapping[str, Interval]) -> bool:
         case Arith("/", _, divisor) if bounds(divisor, ranges).lo <= 0:
             return False
         case Arith("//" | "mod", left, divisor):
-            if bounds(divisor, ranges).lo < 1 or not (_whole(left) and _whole(divisor)):
+            if bounds(divisor, ranges).lo < 1:
+                return False
+            if not (_whole(left, ranges) and _whole(divisor, ranges)):
                 return False
         case Sum():
             return False
@@ -119,17 +121,21 @@ def has_value(expr: Expr, ranges: Mapping[str, Interval]) -> bool:
     return all(has_value(child, ranges) for child in children(expr))
 
 
-def _whole(expr: Expr) -> bool:
-    """Whether ``expr`` is an integer by its text."""
+def _whole(expr: Expr, ranges: Mapping[str, Interval]) -> bool:
+    """Whether ``expr`` is surely an integer: a coefficient or a field of the chip may be a
+    fraction."""
     match expr:
         case Num(value):
             return value.denominator == 1
         case Round() | Arith("//" | "mod", _, _):
             return True
         case Var(name):
+            known = ranges.get(name)
+            if known is not None and known.lo == known.hi and not isinstance(known.lo, float):
+                return known.lo.denominator == 1
             return not name.startswith(("chip.", "$"))
         case Arith("+" | "-" | "*", a, b):
-            return _whole(a) and _whole(b)
+            return _whole(a, ranges) and _whole(b, ranges)
         case _:
             return False
 

@@ -49,7 +49,7 @@ def build(
     the scope, a constraint in ``without`` that does not exist, menus that are too large.
     """
     small = inlined(replace(template, program=(), globals=()))
-    constants = {**parameters, **_coefficients(template, coefficients)}
+    constants = plain({**parameters, **_coefficients(template, coefficients)})
     kept = tuple(c for c in small.constraints if c.name not in without) + extra_constraints
     bounds = () if small.cost is None else small.cost.bounds
     prefer = () if small.cost is None else small.cost.prefer
@@ -102,6 +102,14 @@ def scope_conditions(template: Template) -> list[tuple[str, Expr]]:
         if p.condition is not None
     ]
     return named + [(f"scope relation {i + 1}", r) for i, r in enumerate(scope.relations)]
+
+
+def plain(values: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The values as ``evaluate`` gives them: a whole fraction is an ``int``."""
+    return {
+        name: v.numerator if isinstance(v, Fraction) and v.denominator == 1 else v
+        for name, v in values.items()
+    }
 
 
 def holds(condition: Expr, values: Mapping[str, Scalar]) -> bool:
@@ -166,7 +174,7 @@ def _outside(template: Template, parameters: Mapping[str, Scalar]) -> list[Diagn
             continue
         values = ", ".join(f"{n} = {parameters[n]}" for n in sorted(free_names(condition)))
         try:
-            holds = truth(condition, parameters)
+            holds = truth(condition, plain(parameters))
         except EvaluationError as error:
             faults.append(Diagnostic(f"{name}: {error.message}", condition.span))
             continue

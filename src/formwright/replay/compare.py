@@ -67,11 +67,12 @@ def expected_cells(
     cells: dict[tuple[int, ...], Polynomial] = {}
     for index in product(*outer):
         env: Env = dict(zip(workload.indices, index, strict=True))
-        number = terms.zero
+        total: Polynomial = {}
         for point in product(*inner):
             env.update(zip(names, point, strict=True))
-            number = terms.op("+", (number, value(reader, env)))
-        cells[index] = terms.polynomial(number)
+            for monomial, factor in terms.polynomial(value(reader, env)).items():
+                total[monomial] = total.get(monomial, 0) + factor
+        cells[index] = {m: c for m, c in total.items() if c != 0}
     return cells
 
 

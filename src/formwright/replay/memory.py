@@ -216,11 +216,13 @@ class Memory:
         number = visible(self._buffers, access.buffer)
         allocation = self._allocations[number]
         index = tuple([i(env) for i in access.index])
-        generation = 0 if access.generation is None else access.generation(env)
+        generation = access.generation
+        at = 0 if generation is None else generation(env)
         for i, extent in zip(index, allocation.shape, strict=True):
             if not 0 <= i < extent:
-                return Place(number, index, generation, None)
-        return Place(number, index, generation, (number, generation % allocation.ring, index))
+                return Place(number, index, at, None)
+        slot = 0 if allocation.ring == 1 else at % allocation.ring
+        return Place(number, index, at, (number, slot, index))
 
     def _allocation(self, key: object, allocation: Allocation) -> int:
         number = self._numbers.get(key)

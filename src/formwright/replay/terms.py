@@ -120,6 +120,9 @@ def _undefined(leaf: Token | Fraction | None) -> bool:
 
 def multiplied(parts: list[Polynomial]) -> Polynomial:
     """The product of polynomials."""
+    if len(parts) == 2 and len(parts[0]) == len(parts[1]) == 1:
+        ((left, a),), ((right, b),) = parts[0].items(), parts[1].items()
+        return {_merged(left, right): a * b}
     if prod(len(p) for p in parts) > EXPANSION_LIMIT:
         raise ExpansionError(f"a product has more than {EXPANSION_LIMIT} terms")
     total: Polynomial = {(): 1}
