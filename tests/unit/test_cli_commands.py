@@ -129,7 +129,7 @@ def test_fmt_keeps_comments_and_says_what_it_would_do(
     from formwright.lang import load_source
 
     file = tmp_path / "t.fw"
-    file.write_text("# on top\n" + load_source(TILING).text.replace("P in", "P    in"))
+    file.write_text("# on top\n" + load_source(TILING).text.replace(" + ", "  +  "))
     assert run(["fmt", str(file), "--check"]) == 1
     assert run(["fmt", str(file), "--write"]) == 0
     assert run(["fmt", str(file), "--check"]) == 0
