@@ -16,7 +16,7 @@ from formwright.smt.terms import Formula, constant, eq, negated, polys
 
 points = st.fixed_dictionaries({n: st.sampled_from(menu) for n, menu in MENUS.items()})
 relaxed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 

@@ -3,9 +3,12 @@
 ``# expect: proved``; ``# expect: refuted WORDS`` names the conditions that are refuted, each
 with a counterexample that the interpreter reached (or ``evaluate``, for conditions on values
 alone), and no other is left open;
-``# expect: unresolved WORDS`` names those that stay open, with nothing refuted.
+``# expect: unresolved WORDS`` names those that stay open, with nothing refuted. Files of
+``SLOW_REPLAY`` are replayed under ``FORMWRIGHT_SLOW`` only; the default run asks the verifier
+alone, which must leave the same conditions open.
 """
 
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,16 @@ from formwright.replay import replay
 from formwright.smt import prove
 
 FOLDER = Path(__file__).parent / "prove"
+SLOW_REPLAY = {
+    "tiling_double_buffer",
+    "tiling_no_leading_barrier",
+    "tiling_overlap",
+    "tiling_single_buffer",
+    "tiling_unguarded_store",
+    "tiling_unguarded_tail",
+    "tiling_weak_precondition",
+}
+SLOW = "FORMWRIGHT_SLOW" in os.environ
 ON_VALUES = {"divisor", "fits", "implied"}
 """Conditions that speak of values alone: ``evaluate`` settles them, no schedule does."""
 FILES = sorted(FOLDER.glob("*.fw"))
@@ -29,10 +42,13 @@ def test_there_are_files() -> None:
 def test_verdict(path: Path) -> None:
     text = path.read_text()
     verdict, *words = text.rstrip("\n").split("\n")[-1].removeprefix("# expect: ").split()
-    proof = prove(parse(Source(path.name, text)), replayer=replay)
+    replayed = SLOW or path.stem not in SLOW_REPLAY
+    proof = prove(parse(Source(path.name, text)), replayer=replay if replayed else None)
     open_ones = {o.condition for o in proof.obligations if o.verdict != "proved"}
-    assert proof.verdict == verdict
     assert open_ones == set(words)
+    if not replayed:
+        return
+    assert proof.verdict == verdict
     assert {o.verdict for o in proof.obligations} <= {"proved", verdict}
     for obligation in proof.obligations:
         if obligation.verdict == "refuted":
