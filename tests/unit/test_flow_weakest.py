@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from formwright.base.diagnostics import InputError
-from formwright.flow.weakest import Weakest, weakest
+from formwright.flow.weakest import Bounded, Weakest, rule_of, weakest
 from formwright.ir.expr import Compare, Scalar, Var, num
 from formwright.ir.inline import inlined
 from formwright.ir.template import Requirement, Template
@@ -173,3 +173,12 @@ def test_nothing_to_compare_is_an_input_error() -> None:
     _, template = load("packed_gemm")
     with pytest.raises(InputError, match="nothing to compare"):
         compared(template)
+
+
+def test_bounds_stand_apart_and_become_one_rule() -> None:
+    count = Var("KT")
+    at = [Bounded({"S": s, "P": p}, count, s, True) for s, p in ((1, 1), (2, 2), (3, 3), (3, 4))]
+    assert rule_of(tuple(at)) == (count, "S")
+    assert rule_of((*at, replace(at[0], most=2))) is None
+    assert rule_of((*at, replace(at[0], exact=False))) is None
+    assert rule_of(()) is None

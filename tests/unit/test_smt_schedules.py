@@ -12,9 +12,10 @@ from itertools import product
 import pytest
 
 from formwright.base.source import Source
+from formwright.ir.show import show_expr
 from formwright.ir.template import Template
 from formwright.lang import load, parse
-from formwright.smt import safe_conditions
+from formwright.smt import safe_bounds, safe_conditions
 
 HEAD = """template family : operator -> mapping
 
@@ -71,6 +72,19 @@ def test_the_24_combinations_of_listing_1() -> None:
     _, template = load("shared_memory_tiling")
     found = verdicts(template, "S P beta", range(1, 4), range(4), range(2))
     assert found == words({(s, p, b): p <= s - 2 + b for s, p, b in found})
+
+
+def test_few_iterations_are_safe_with_any_prefetch() -> None:
+    """Knowing K: ``P <= S-2+beta or KT <= S``; one iteration more is refuted."""
+    _, template = load("shared_memory_tiling")
+    for s, p, b in ((1, 0, 0), (2, 1, 0), (2, 3, 1), (3, 2, 0)):
+        (bound,) = safe_bounds(template, {"S": s, "P": p, "beta": b})
+        assert (show_expr(bound.iterations), bound.most, bound.exact) == ("ceil(K/Tk)", s, True)
+
+
+def test_without_the_barrier_one_iteration_is_too_many() -> None:
+    """A ring is not what is wrong there; no bound on the iterations is found."""
+    assert safe_bounds(family(LOAD, COMPUTE), {"S": 3, "P": 0, "beta": 0}) == ()
 
 
 def test_load_before_the_barrier() -> None:

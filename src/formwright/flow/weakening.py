@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from formwright.flow.chips import open_chip
 from formwright.flow.parameters import bind, parse_settings
-from formwright.flow.weakest import Weakest, weakest
+from formwright.flow.weakest import Bounded, Weakest, weakest
 from formwright.ir.expr import Scalar
 from formwright.ir.inline import inlined
 from formwright.lang import load
@@ -12,7 +12,7 @@ from formwright.milp.solve import solve
 from formwright.proof.refutation import Refutation
 from formwright.proof.verdict import Counterexample, Verdict
 from formwright.replay import replay
-from formwright.smt import safe_conditions
+from formwright.smt import safe_bounds, safe_conditions
 
 LARGE = 4096
 TEAM = 8
@@ -52,4 +52,10 @@ def weakest_of(
                 return found
         return None
 
-    return weakest(template, workloads, safe, solve, why)
+    def bounds(point: dict[str, int]) -> tuple[Bounded, ...]:
+        if progress is not None:
+            progress("counting iterations at " + ", ".join(f"{n} = {v}" for n, v in point.items()))
+        found = safe_bounds(closed, point)
+        return tuple(Bounded(point, b.iterations, b.most, b.exact) for b in found)
+
+    return weakest(template, workloads, safe, solve, why, bounds)

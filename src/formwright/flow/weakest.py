@@ -40,7 +40,21 @@ class Optimum(Protocol):
     def objective(self) -> Fraction | None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A point that is not safe for every extent, and safe while ``iterations <= most``.
+
+    ``exact``: with one iteration more it was refuted.
+    """
+
+    point: Point
+    iterations: Expr
+    most: int
+    exact: bool
+
+
 Safe = Callable[[Point], Verdict]
+Bounds = Callable[[Point], tuple[Bounded, ...]]
 Solve = Callable[[Template, Mapping[str, Scalar]], Optimum]
 Explain = Callable[[Point], Counterexample | None]
 
@@ -75,7 +89,8 @@ class Weakest:
 
     ``missing``: safe and not allowed. ``excess``: allowed and not safe, what the solver
     would pick first. ``reads_scope``: requirements that read extents, agents or the chip;
-    they are not compared, since safe means safe for every extent.
+    they are not compared, since safe means safe for every extent. ``also_safe`` stands apart:
+    it knows an extent, and is no part of the judgement.
     """
 
     exact: bool
@@ -88,6 +103,7 @@ class Weakest:
     unresolved: tuple[Point, ...]
     loss: dict[str, Loss]
     reads_scope: tuple[str, ...]
+    also_safe: tuple[Bounded, ...] = ()
 
 
 def weakest(
@@ -96,12 +112,14 @@ def weakest(
     safe: Safe,
     solve: Solve,
     explain: Explain | None = None,
+    bounds: Bounds | None = None,
 ) -> Weakest:
     """Compares the requirement of ``template`` with the points that ``safe`` proves.
 
     ``workloads`` gives a value to each name of the scope. The points are the menus, with
     their ``also`` values, of the decisions that the requirement mentions; a constraint over
-    those decisions alone is part of the precondition.
+    those decisions alone is part of the precondition. ``bounds`` proves how many iterations
+    a refuted point bears.
 
     Raises:
         InputError: no requirement mentions a decision, or there are too many points.
@@ -126,6 +144,8 @@ def weakest(
     picks = [{n: loss[w].assignment.get(n) for n in names} for w in loss]
     unsafe.sort(key=lambda point: point not in picks)
     excess = tuple(Excess(p, None if explain is None else explain(p)) for p in unsafe)
+    refuted = [p for p, v, _ in judged if v == "refuted"]
+    also = () if bounds is None else tuple(b for p in refuted for b in bounds(p))
     return Weakest(
         exact=not (missing or excess or unresolved),
         judgement=_judgement(bool(missing), bool(excess), bool(unresolved)),
@@ -137,6 +157,7 @@ def weakest(
         unresolved=unresolved,
         loss=loss,
         reads_scope=apart,
+        also_safe=also,
     )
 
 
@@ -246,3 +267,13 @@ def _loss(
     pick = required.assignment
     known = bool(pick) and {n: pick[n] for n in names if n in pick} in proved
     return Loss(before, after, relative, pick, known)
+
+
+def rule_of(bounded: tuple[Bounded, ...]) -> tuple[Expr, str] | None:
+    """The decision that is the bound at every point, where all are of one count and exact."""
+    counts = {b.iterations for b in bounded}
+    if len(counts) != 1 or not all(b.exact for b in bounded):
+        return None
+    names = [n for n in bounded[0].point if all(b.point[n] == b.most for b in bounded)]
+    varied = [n for n in names if len({b.point[n] for b in bounded}) > 1]
+    return (bounded[0].iterations, varied[0]) if varied else None

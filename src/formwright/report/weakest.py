@@ -4,11 +4,13 @@ from typing import Any
 
 from rich.console import Console
 
-from formwright.flow.weakest import Loss, Weakest
+from formwright.flow.weakest import Bounded, Loss, Weakest, rule_of
+from formwright.ir.show import show_expr
 
 
 def weakest_as_json(result: Weakest) -> dict[str, Any]:
-    """Stable keys: ``exact``, ``checked``, ``missing``, ``excess``, ``loss`` by workload."""
+    """Stable keys: ``exact``, ``checked``, ``missing``, ``excess``, ``loss`` by workload,
+    ``also_safe``."""
     return {
         "schema": 1,
         "exact": result.exact,
@@ -21,6 +23,11 @@ def weakest_as_json(result: Weakest) -> dict[str, Any]:
         "unresolved": list(result.unresolved),
         "loss": {name: _loss(loss) for name, loss in result.loss.items()},
         "reads_scope": list(result.reads_scope),
+        "also_safe": [
+            {"point": b.point, "iterations": show_expr(b.iterations), "most": b.most}
+            | {"exact": b.exact}
+            for b in result.also_safe
+        ],
     }
 
 
@@ -64,11 +71,33 @@ def print_weakest(console: Console, result: Weakest) -> None:
         console.print(f"  replayed: {shown.text}", markup=False, soft_wrap=True)
         for line in shown.trace:
             console.print(f"    {line}", markup=False, soft_wrap=True)
+    _print_bounds(console, result.also_safe)
     for name, loss in result.loss.items():
         console.print(f"  {name}: {_loss_text(loss)}", markup=False, soft_wrap=True)
     for name in result.reads_scope:
         console.print(
             f"  not compared, since it reads the scope: {name}", markup=False, soft_wrap=True
+        )
+
+
+def _print_bounds(console: Console, bounded: tuple[Bounded, ...]) -> None:
+    """What an extent allows beyond the safe set; one line where one decision is the bound."""
+    rule = rule_of(bounded)
+    if rule is not None:
+        iterations, decision = rule
+        console.print(
+            f"  proved as well, for the {len(bounded)} points that are not safe for every extent:"
+            f" safe when {show_expr(iterations)} <= {decision}, and no further",
+            markup=False,
+            soft_wrap=True,
+        )
+        return
+    for b in bounded:
+        end = "" if b.exact else " (more was not settled)"
+        console.print(
+            f"  {_point(b.point)}: also safe when {show_expr(b.iterations)} <= {b.most}{end}",
+            markup=False,
+            soft_wrap=True,
         )
 
 

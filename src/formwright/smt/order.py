@@ -2,8 +2,7 @@
 
 from itertools import product
 
-from formwright.ir.program import Access, Apply, Barrier, Commit, For, Par, Wait
-from formwright.ir.rewrite import accesses
+from formwright.ir.program import Apply, Barrier, Commit, For, Par, Wait
 from formwright.smt.atoms import Atoms
 from formwright.smt.counts import passed
 from formwright.smt.encode import number, truth
@@ -68,7 +67,11 @@ class Order:
         The event is over with the block of the innermost of both; ``second`` comes after.
         """
         site = event.site
-        touched = [site.home(a).depth for a in accesses_of(site)]
+        touched = [
+            site.home(r.access).depth
+            for r in reaches(site.apply)
+            if not r.when and not r.access.clip
+        ]
         block = max(site.agent, *touched) - 1  # the frame whose block that is
         shared = common(site, second.site)
         result: Formula = FALSE
@@ -196,9 +199,3 @@ def owner_facts(left: Instance, right: Instance, atoms: Atoms) -> list[Formula]:
 
 def _distributed(site: Site) -> list[Reach]:
     return [r for r in reaches(site.apply) if site.home(r.access).buffer.dist > 0]
-
-
-def accesses_of(site: Site) -> tuple[Access, ...]:
-    """Every access of an apply, the destination first."""
-    apply = site.apply
-    return (apply.destination, *accesses(apply.value))
