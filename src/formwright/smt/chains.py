@@ -117,10 +117,11 @@ class Chains:
     def _value(
         self, value: Value, chain: Chain, step: int, path: tuple[Site, ...], tag: str
     ) -> list[Chain]:
+        plain = constant_of(value)
+        if plain is not None:
+            done = replace(chain, coefficient=chain.coefficient * plain)
+            return [done] if plain else []
         match value:
-            case Literal(number):
-                done = replace(chain, coefficient=chain.coefficient * number)
-                return [done] if number else []
             case Read(access):
                 return self._read(access, chain, step, path, tag)
             case Op("+", (a, b)):
@@ -143,7 +144,8 @@ class Chains:
                 no = replace(chain, selects=(*chain.selects, (step, cond, False)))
                 both = self._value(then, yes, step, path, tag + "l")
                 return both + self._value(other, no, step, path, tag + "r")
-            case Op(name):
+            case Literal() | Op():
+                name = value.name if isinstance(value, Op) else "a number"
                 raise UnderivableError(f'terms through "{name}" are not derived yet', value.span)
             case Index():
                 raise UnderivableError("an index as a value is no term", value.span)
@@ -173,6 +175,25 @@ class Chains:
             if len(found) > CHAIN_LIMIT:
                 raise UnderivableError(f"more than {CHAIN_LIMIT} chains", access.span)
         return found
+
+
+def constant_of(value: Value) -> Fraction | None:
+    """The number that a value is, if it reads nothing: ``1 - 1`` is no term."""
+    match value:
+        case Literal(number):
+            return number
+        case Op("neg", (a,)):
+            inner = constant_of(a)
+            return None if inner is None else -inner
+        case Op("+" | "-" | "*" as name, (a, b)):
+            left, right = constant_of(a), constant_of(b)
+            if left is None or right is None:
+                return None
+            if name == "*":
+                return left * right
+            return left + right if name == "+" else left - right
+        case _:
+            return None
 
 
 def _sides(chain: Chain, step: int) -> tuple[Chain, Chain]:

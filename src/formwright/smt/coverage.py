@@ -16,7 +16,7 @@ from formwright.smt.chains import (
 from formwright.smt.encode import number, truth
 from formwright.smt.goals import Query
 from formwright.smt.instances import fresh
-from formwright.smt.sites import Site
+from formwright.smt.sites import Frame, Site
 from formwright.smt.terms import ZERO, All, Eq, Formula, Poly, conj, eq, negated
 from formwright.smt.tokens import Tokens
 from formwright.smt.witness import eliminate, mixed_radix
@@ -47,7 +47,8 @@ class Coverage:
                 if token is None or token.product != product:
                     continue
                 forms = (*token.output, *token.reduction)
-                values = self._witness(chain, forms, (*output, *reduction))
+                alike = _equations(token.agrees)
+                values = self._witness(chain, forms, (*output, *reduction), alike)
                 done = chain.substituted(values)
                 reached = self._tokens.of(done)
                 assert reached is not None
@@ -69,7 +70,11 @@ class Coverage:
         return Query(tuple(facts), conj(wrong), tuple(hints), (), given)
 
     def _witness(
-        self, chain: Chain, forms: Sequence[Poly], goals: Sequence[Poly]
+        self,
+        chain: Chain,
+        forms: Sequence[Poly],
+        goals: Sequence[Poly],
+        alike: Sequence[Poly] = (),
     ) -> dict[str, Poly]:
         """Mixed-radix digits of each index; what no index fixes, guards or first values do."""
         open_names = chain.open_symbols()
@@ -78,17 +83,44 @@ class Coverage:
             left = [n for n in open_names if n not in values]
             values.update(mixed_radix(goal, form.substituted(values), left, self._atoms))
         left = [n for n in open_names if n not in values]
-        more, _ = eliminate(_guard_equations(chain, self._atoms), left, self._atoms)
+        equations = [*(p.substituted(values) for p in alike), *_guard_equations(chain, self._atoms)]
+        more, _ = eliminate(equations, left, self._atoms)
         values.update(more)
+        values.update(self._blocks(chain, open_names, values))
         for step in chain.steps:
             for frame in step.instance.site.frames:
                 for name in frame.binds():
                     own = step.instance.env[name].symbols()
                     for free in sorted(n for n in own if n in open_names and n not in values):
-                        node, env = frame.node, step.instance.env
-                        low = number(node.lo, env, self._atoms) if isinstance(node, For) else ZERO
-                        values[free] = low.substituted(values)
+                        values[free] = self._plausible(chain, step, frame, name).substituted(values)
         return values
+
+    def _plausible(self, chain: Chain, step: Step, frame: Frame, name: str) -> Poly:
+        """The iteration of the reader where both run in one loop; else the first."""
+        if step.reader is not None:
+            reader = chain.steps[step.reader].instance
+            if any(f.node is frame.node for f in reader.site.frames[:-1]):
+                return reader.env[name]
+        node, env = frame.node, step.instance.env
+        return number(node.lo, env, self._atoms) if isinstance(node, For) else ZERO
+
+    def _blocks(
+        self, chain: Chain, open_names: Sequence[str], values: dict[str, Poly]
+    ) -> dict[str, Poly]:
+        """Which block a known iteration is in, where a loop begins at one: ``q in p*T ..``."""
+        found: dict[str, Poly] = {}
+        for step in chain.steps:
+            env = step.instance.env
+            for frame in step.instance.site.frames:
+                if not isinstance(frame.node, For):
+                    continue
+                known = {**values, **found}
+                first = number(frame.node.lo, env, self._atoms).substituted(known)
+                left = [n for n in open_names if n in first.symbols()]
+                at = env[frame.node.var].substituted(known)
+                if left and not at.symbols() & set(left):
+                    found.update(mixed_radix(at, first, left, self._atoms))
+        return found
 
     def defined(self) -> Sequence[Query]:
         facts, output, _ = self._tokens.arbitrary()
@@ -122,9 +154,14 @@ def _guard_equations(chain: Chain, atoms: Atoms) -> list[Poly]:
         for frame in step.instance.site.frames:
             if isinstance(frame.node, If):
                 cond = truth(frame.node.cond, step.instance.env, atoms)
-                parts = cond.parts if isinstance(cond, All) else (cond,)
-                found += [part.poly for part in parts if isinstance(part, Eq)]
+                found += _equations(cond)
     return found
+
+
+def _equations(formula: Formula) -> list[Poly]:
+    """Polynomials that a conjunction says are 0."""
+    parts = formula.parts if isinstance(formula, All) else (formula,)
+    return [part.poly for part in parts if isinstance(part, Eq)]
 
 
 def _hints(chain: Chain, atoms: Atoms) -> tuple[Poly, ...]:

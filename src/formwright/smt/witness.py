@@ -50,10 +50,12 @@ def mixed_radix(target: Poly, form: Poly, unknowns: Sequence[str], atoms: Atoms)
 
     ``form`` is read as a sum of unknown times stride. From the outside each unknown is a
     quotient by its stride; where the strides below divide one another, the digits are taken
-    from the inside. An innermost stride of -1 counts its digit from the other end. The caller
-    checks that the values do what they should.
+    from the inside. An innermost stride of -1 counts its digit from the other end, and where
+    all strides are negative all digits do. The caller checks that the values do what they should.
     """
     strides = [(n, form.cofactor(n)) for n in unknowns if form.cofactor(n) != ZERO]
+    if strides and all(c < 0 for _, stride in strides for _, c in stride.terms):
+        return mixed_radix(target.scaled(-1), form.scaled(-1), unknowns, atoms)
     if strides and strides[-1][1] == constant(-1):
         return _reversed_digit(target, form, strides, atoms)
     offset = form.substituted({n: ZERO for n, _ in strides})
