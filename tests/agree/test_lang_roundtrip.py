@@ -12,7 +12,9 @@ from formwright.ir.expr import Expr
 from formwright.ir.inline import inlined
 from formwright.ir.show import show_expr
 from formwright.ir.template import Template
-from formwright.lang import format_source, format_template, load, parse, parse_expression, shipped
+from formwright.lang import load, parse, parse_expression, shipped
+from formwright.lang.comments import format_source
+from formwright.lang.format import format_template
 
 NAMES = ("a", "b", "chip.x")
 TEXTS = [load(name)[0].text for name in shipped()]

@@ -12,7 +12,8 @@ import pytest
 
 from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
-from formwright.lang import format_template, parse
+from formwright.lang import parse
+from formwright.lang.format import format_template
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.rglob("*.fw"))

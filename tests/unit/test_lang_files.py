@@ -6,7 +6,9 @@ import pytest
 
 from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
-from formwright.lang import format_source, format_template, load, parse, shipped
+from formwright.lang import load, parse, shipped
+from formwright.lang.comments import format_source
+from formwright.lang.format import format_template
 from formwright.lang.limits import TEXT_BYTES
 
 

@@ -11,7 +11,8 @@ from formwright.ir.expr import ZERO, Compare, Var, num
 from formwright.ir.inline import inlined
 from formwright.ir.program import Access, Alloc, Apply, BoxVar, For, Hint, If, Op, Par, Read, Stmt
 from formwright.ir.template import Template, Tensor
-from formwright.lang import format_template, load, parse
+from formwright.lang import load, parse
+from formwright.lang.format import format_template
 
 HEAD = """\
 template t : operator -> mapping

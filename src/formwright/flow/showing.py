@@ -8,7 +8,8 @@ from formwright.base.digest import digest
 from formwright.base.files import write_text
 from formwright.ir.inline import inlined
 from formwright.ir.show import show_expr
-from formwright.lang import format_source, load, load_source
+from formwright.lang import load, load_source
+from formwright.lang.comments import format_source
 
 
 def summary(reference: str) -> dict[str, Any]:

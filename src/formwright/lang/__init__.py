@@ -1,16 +1,10 @@
-"""The template language: text to template and back."""
+"""The template language: text to template.
 
-from formwright.lang.comments import format_source
-from formwright.lang.format import format_template
+The way back is in :mod:`formwright.lang.format` (canonical text) and
+:mod:`formwright.lang.comments` (the same with the comments of a file).
+"""
+
 from formwright.lang.load import load, load_source, shipped
 from formwright.lang.parser import parse, parse_expression
 
-__all__ = [
-    "format_source",
-    "format_template",
-    "load",
-    "load_source",
-    "parse",
-    "parse_expression",
-    "shipped",
-]
+__all__ = ["load", "load_source", "parse", "parse_expression", "shipped"]
