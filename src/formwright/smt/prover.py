@@ -229,12 +229,18 @@ class Prover:
             return Outcome("unresolved", _reason(error))
 
     def _points(self, all_sites: Sequence[Site], runs: Sequence[list[Formula]]) -> Outcome:
-        for solver, word in ((self._k1, "constraints"), (self._k2, "requirements")):
-            point = solver.consistent([])
+        contradict = "scope, menus and {} contradict one another"
+        if self._template.requires:
+            point = self._k1.consistent([])
             if point.status == "unsat":
-                return Outcome("vacuous", f"scope, menus and {word} contradict one another")
+                return Outcome("vacuous", contradict.format("constraints"))
+            if point.status == "unknown":
+                return Outcome("unresolved", f"scope, menus and constraints: {point.reason}")
         if self._k2.consistent([f for run in runs for f in run]).status == "sat":
             return Outcome("proved", "one point of the scope reaches every statement")
+        if self._k2.consistent([]).status == "unsat":
+            word = "requirements" if self._template.requires else "constraints"
+            return Outcome("vacuous", contradict.format(word))
         for site, run in zip(all_sites, runs, strict=True):
             one = self._k2.consistent(run)
             if one.status == "unsat":

@@ -79,7 +79,18 @@ class Solver:
         goal = conj(formulas)
         solver = self._abstract(goal, ())
         solver.add(self._linear.whole(self._members(goal, ())))
+        self.queries += 1
+        if self._clock.check(solver) == z3.sat:
+            model = solver.model()
+            fixed = {n: int(value_of(model, self._linear.symbol(n))) for n in self._used(goal, ())}
+            point = self._at(goal, fixed, small=False)
+            if point.status == "sat":
+                return point
         return self._by_cases(solver, goal, ())
+
+    def _used(self, goal: Formula, hints: Sequence[Poly]) -> list[str]:
+        names = self._names([goal], hints)
+        return [n for n in self._premises.menus if n in names]
 
     def _new(self) -> Z3Expr:
         solver = z3.SimpleSolver()
@@ -119,7 +130,7 @@ class Solver:
 
     def _by_cases(self, proposals: Z3Expr, goal: Formula, hints: Sequence[Poly]) -> Answer:
         """Splits over the menus of the decisions, the solver's proposals first."""
-        used = [n for n in self._premises.menus if n in self._names([goal], hints)]
+        used = self._used(goal, hints)
         for case in range(CASES):
             outcome = self._clock.check(proposals)
             self.queries += 1
@@ -157,8 +168,8 @@ class Solver:
         proposals.pop()
         return fixed
 
-    def _at(self, goal: Formula, fixed: Mapping[str, int]) -> Answer:
-        """With these decisions fixed: a solution with small values, or none at all."""
+    def _at(self, goal: Formula, fixed: Mapping[str, int], small: bool = True) -> Answer:
+        """With these decisions fixed: a solution, with ``small`` values, or none at all."""
         rules, encoding = self._premises, Encoding(self._atoms, exact=True, fixed=fixed)
         assumed = [*rules.scope, *(c for c in rules.conditions if self._only(c, fixed))]
         names = self._names([goal, *assumed], ())
@@ -172,7 +183,10 @@ class Solver:
         if outcome != z3.sat and not encoding.nonlinear:
             return Answer("unknown", f"z3: {solver.reason_unknown()}")
         free = [n for n in names if n not in self._atoms.by_name and n not in fixed]
-        model = self._small(solver, encoding, free)
+        if outcome == z3.sat and not small:
+            model = solver.model()
+        else:
+            model = self._small(solver, encoding, free)
         if model is None:
             return Answer("unknown", f"no solution found and none excluded at {dict(fixed)}")
         constants = {n: encoding.symbol(n) for n in free}
