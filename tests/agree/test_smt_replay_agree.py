@@ -93,9 +93,4 @@ def agree(seed: int) -> str:
 def test_verdicts_agree_with_runs(first: int) -> None:
     found = [agree(seed) for seed in range(first, first + 6)]
     assert [f for f in found if f.startswith("unresolved")] == []
-    assert "refuted" in found
-
-
-def test_both_verdicts_occur() -> None:
-    words = {prove(drawn(seed), stop_early=True).verdict for seed in CHOSEN[:6]}
-    assert len(words) >= 2
+    assert {"proved", "refuted"} <= set(found)

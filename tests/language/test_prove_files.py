@@ -5,7 +5,7 @@ with a counterexample that the interpreter reached (or ``evaluate``, for conditi
 alone), and no other is left open;
 ``# expect: unresolved WORDS`` names those that stay open, with nothing refuted. Files of
 ``SLOW_REPLAY`` are replayed under ``FORMWRIGHT_SLOW`` only; the default run asks the verifier
-alone, which must leave the same conditions open.
+alone, which must leave each of those conditions open.
 """
 
 import os
@@ -24,6 +24,7 @@ SLOW_REPLAY = {
     "tiling_no_leading_barrier",
     "tiling_overlap",
     "tiling_single_buffer",
+    "tiling_unguarded_load",
     "tiling_unguarded_store",
     "tiling_unguarded_tail",
     "tiling_weak_precondition",
@@ -42,12 +43,14 @@ def test_there_are_files() -> None:
 def test_verdict(path: Path) -> None:
     text = path.read_text()
     verdict, *words = text.rstrip("\n").split("\n")[-1].removeprefix("# expect: ").split()
-    replayed = SLOW or path.stem not in SLOW_REPLAY
-    proof = prove(parse(Source(path.name, text)), replayer=replay if replayed else None)
+    template = parse(Source(path.name, text))
+    if path.stem in SLOW_REPLAY and not SLOW:
+        found = prove(template, only=lambda condition: condition in words).obligations
+        assert {o.condition for o in found if o.verdict != "proved"} == set(words)
+        return
+    proof = prove(template, replayer=replay)
     open_ones = {o.condition for o in proof.obligations if o.verdict != "proved"}
     assert open_ones == set(words)
-    if not replayed:
-        return
     assert proof.verdict == verdict
     assert {o.verdict for o in proof.obligations} <= {"proved", verdict}
     for obligation in proof.obligations:

@@ -87,6 +87,7 @@ class Atoms:
     real: set[str] = field(default_factory=set)
     by_name: dict[str, Atom] = field(default_factory=dict)
     names: dict[Atom, str] = field(default_factory=dict)
+    made_of: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def is_integer(self, poly: Poly) -> bool:
         return not any(
@@ -166,7 +167,13 @@ class Atoms:
 
     def parts(self, name: str) -> frozenset[str]:
         """The symbols that the definition of ``name`` is made of."""
-        atom = self.by_name[name]
+        found = self.made_of.get(name)
+        if found is None:
+            found = self._parts(self.by_name[name])
+            self.made_of[name] = found
+        return found
+
+    def _parts(self, atom: Atom) -> frozenset[str]:
         match atom:
             case Ceil(num, den) | Floor(num, den) | Quotient(num, den):
                 return num.symbols() | den.symbols()

@@ -56,6 +56,8 @@ class Solver:
         self._premises = premises
         self._clock = clock
         self._linear = linear or Encoding(atoms, exact=False)
+        self._assumed = (*premises.scope, *premises.conditions)
+        self._assumed_names = _direct(self._assumed, ())
         self.queries = 0
 
     @property
@@ -98,14 +100,18 @@ class Solver:
         return solver
 
     def _names(self, formulas: Sequence[Formula], hints: Sequence[Poly]) -> tuple[str, ...]:
-        direct = {n for f in formulas for p in polys(f) for n in p.symbols()}
-        return self._atoms.closure(direct | {n for p in hints for n in p.symbols()})
+        return self._atoms.closure(_direct(formulas, hints))
+
+    def _all_names(self, goal: Formula, hints: Sequence[Poly]) -> tuple[str, ...]:
+        """The names of a query and of all premises, menus too."""
+        direct = _direct([goal], hints) | self._assumed_names
+        return self._atoms.closure(direct)
 
     def _abstract(self, goal: Formula, hints: Sequence[Poly]) -> Z3Expr:
         """Products are symbols and menus are ranges: weaker than what is true, and linear."""
         rules = self._premises
-        assumed = [*rules.scope, *rules.conditions, *rules.bounds()]
-        names = self._names([goal, *assumed], hints)
+        assumed = [*self._assumed, *rules.bounds()]
+        names = self._all_names(goal, hints)
         definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
         solver = self._new()
         solver.add(self._linear.whole((*assumed, *definitions, goal)))
@@ -115,14 +121,14 @@ class Solver:
     def _related(self, goal: Formula, hints: Sequence[Poly]) -> list[Formula]:
         """Lemmas that relate the products of a query and of the premises' definitions."""
         rules = self._premises
-        names = self._names([goal, *rules.scope, *rules.conditions], hints)
+        names = self._all_names(goal, hints)
         return lemmas([goal], hints, names, rules.positive, self._atoms)
 
     def _members(self, goal: Formula, hints: Sequence[Poly]) -> list[Formula]:
         """The menus as they stand, and products with each of their values."""
         rules = self._premises
-        assumed = [*rules.scope, *rules.conditions]
-        names = self._names([goal, *assumed], hints)
+        assumed = self._assumed
+        names = self._all_names(goal, hints)
         definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
         used = {n: menu for n, menu in rules.menus.items() if n in names}
         products = menu_products((goal, *assumed, *definitions), used)
@@ -241,3 +247,9 @@ class Solver:
             return self._atoms.holds(formula, values)
         except ZeroDivisionError:
             return False
+
+
+def _direct(formulas: Sequence[Formula], hints: Sequence[Poly]) -> frozenset[str]:
+    """The symbols that formulas and hints name themselves."""
+    found = {n for f in formulas for p in polys(f) for n in p.symbols()}
+    return frozenset(found | {n for p in hints for n in p.symbols()})
