@@ -77,7 +77,7 @@ def test_the_24_combinations_of_listing_1() -> None:
 def test_few_iterations_are_safe_with_any_prefetch() -> None:
     """Knowing K: ``P <= S-2+beta or KT <= S``; one iteration more is refuted."""
     _, template = load("shared_memory_tiling")
-    for s, p, b in ((1, 0, 0), (2, 1, 0), (2, 3, 1), (3, 2, 0)):
+    for s, p, b in ((2, 1, 0), (3, 3, 1)):
         (bound,) = safe_bounds(template, {"S": s, "P": p, "beta": b})
         assert (show_expr(bound.iterations), bound.most, bound.exact) == ("ceil(K/Tk)", s, True)
 
@@ -156,7 +156,7 @@ def test_reads_in_flight(depth: int) -> None:
         TRAIL,
         after=("wait 0", "for q in 0 .. K: acc[r] += y[r,q]"),
     )
-    found = verdicts(template, "S P beta", range(1, 4), range(2), range(2))
+    found = verdicts(template, "S P beta", range(2, 4), range(2), range(2))
     assert found == words({(s, p, b): p <= s - 2 + b - depth for s, p, b in found})
 
 

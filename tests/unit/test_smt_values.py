@@ -169,6 +169,14 @@ def test_irrational_chips_are_not_found() -> None:
     assert "not rational" in found["menu"].detail
 
 
+def test_parameters_outside_the_scope_refute_nothing() -> None:
+    """With M = 1 the relation has no value, whatever the solver makes of it."""
+    template = product("where N // (M-1) >= 5 and M <= 1", "T >= 5")
+    (found,) = prove(template, only=lambda c: c == "menu").obligations
+    assert found.verdict == "unresolved"
+    assert "outside the scope" in found.detail
+
+
 def test_a_root_beside_rational_chips_is_stepped_over() -> None:
     template = product("chip x > 0\n  where chip.x*chip.x*chip.x > 2", "T*chip.x >= 1")
     proof = prove(template, only=lambda c: c in ("vacuity", "menu"))

@@ -22,6 +22,7 @@ from formwright.smt.encode import truth
 from formwright.smt.encoding import Encoding, rational_model, value_of
 from formwright.smt.premises import scope_premises
 from formwright.smt.terms import Formula, Number, conj, constant, negated, polys
+from formwright.smt.ways import scope_conditions
 
 ROUNDS = 64
 """The most designs that the cover may need."""
@@ -52,6 +53,8 @@ def cover(template: Template, atoms: Atoms, clock: Clock) -> Cover:
             return Cover("proved", tuple(designs))
         if values is None:
             return Cover("unknown", tuple(designs), reason=outcome)
+        if not _in_scope(template, values):
+            return Cover("unknown", reason="the solver's parameters are outside the scope")
         search = Search(template.decisions, conditions, values, left)
         design, left = search.first(), search.left
         if design is None and left <= 0:
@@ -85,6 +88,14 @@ def _parameters(
     if model is None:
         return "the solver's parameters are not rational", None
     return "sat", {n: value_of(model, c) for n, c in constants.items()}
+
+
+def _in_scope(template: Template, values: Mapping[str, Number]) -> bool:
+    """By ``evaluate``: a relation may have no value where a divisor is below 1."""
+    try:
+        return all(holds(c, values) for c in scope_conditions(template))
+    except EvaluationError:
+        return False
 
 
 class Search:
