@@ -89,7 +89,7 @@ def test_without_the_barrier_one_iteration_is_too_many() -> None:
 
 def test_load_before_the_barrier() -> None:
     found = verdicts(
-        family(LOAD, "barrier", COMPUTE, TRAIL), "S P beta", range(1, 4), range(3), range(2)
+        family(LOAD, "barrier", COMPUTE, TRAIL), "S P beta", range(2, 4), range(3), range(2)
     )
     assert found == words({(s, p, b): p <= s - 2 + b for s, p, b in found})
 
