@@ -12,6 +12,7 @@ import argparse
 import math
 import os
 import random
+import statistics
 import subprocess
 import sys
 import venv
@@ -19,6 +20,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+
+from scipy.stats import spearmanr
 
 from formwright.base.digest import digest
 from formwright.chip.load import load_chip
@@ -91,6 +94,8 @@ class Bench:
     rounds: int
     seed: int
     faults: list[str] = field(default_factory=list)
+    predictions: list[list[tuple[float, float]]] = field(default_factory=list)
+    """Predicted and measured seconds of each design that was timed, by shape."""
 
     def run(self) -> int:
         for threads in self.threads:
@@ -120,6 +125,7 @@ class Bench:
             floor = 0.95 if peer == "onednn" else 1.0
             if not ahead and (mean < floor or len(values) < len(SHAPES)):
                 self.faults.append(f"{what}: geometric mean {mean:.3f} of {peer}, not {floor}")
+        self._say_predictions()
         if set(ratios) != {"numpy", "torch", "onednn"}:
             self.faults.append(f"{what}: a peer is missing")
 
@@ -134,8 +140,25 @@ class Bench:
             values.append(found.ratios.get("numpy", 0.01))
         mean = geometric_mean(values)
         print(f"  geometric mean over numpy: {mean:.3f}, least {min(values):.3f}")
+        self._say_predictions()
         if mean < 1.0:
             self.faults.append(f"{threads} thread(s): ragged shapes {mean:.3f} of numpy")
+
+    def _say_predictions(self) -> None:
+        """How well the cost model foretold the designs since this was last said."""
+        shapes, self.predictions = self.predictions, []
+        pairs = [pair for shape in shapes for pair in shape]
+        if len(pairs) < 3:
+            return
+        error = sum(abs(math.log(p / m)) for p, m in pairs) / len(pairs)
+        pooled = spearmanr(*zip(*pairs, strict=True)).statistic
+        within = [spearmanr(*zip(*s, strict=True)).statistic for s in shapes if len(s) > 2]
+        known = [w for w in within if math.isfinite(w)]
+        inside = f"{statistics.mean(known):.2f}" if known else "-"
+        print(
+            f"  cost model: mean error {error * 100:.0f} % over {len(pairs)} designs, rank"
+            f" correlation {pooled:.2f} over all, {inside} in the mean within a shape"
+        )
 
     def compare(
         self, shape: Shape, threads: int, ahead: bool, peers: Iterable[BaselineName]
@@ -143,11 +166,12 @@ class Bench:
         """Ours, chosen in a run of its own, beside the peers in a fresh one."""
 
         packed = ("B",) if ahead else ()
-        designs = candidates(shape, threads, AHEAD if ahead else PLAIN, packed)
+        designs, predicted = candidates(shape, threads, AHEAD if ahead else PLAIN, packed)
         first = self._time(shape, designs, max(3, self.rounds // 4))
         known = {n: d for n, d in first.items() if isinstance(d, Distribution)}
         if not known:
             raise SystemExit(f"no design ran at {shape}: {list(first.values())}")
+        self.predictions.append([(predicted[n], d.median) for n, d in known.items()])
         best = min(known, key=lambda n: known[n].median)
         programs: dict[str, Program] = {"ours": designs[best]}
         programs |= {p: Baseline(p, threads, packed if p == "onednn" else ()) for p in peers}
@@ -186,8 +210,8 @@ def comparison(shape: Shape, design: str, results: Mapping[str, Result]) -> Comp
 
 def candidates(
     shape: Shape, threads: int, templates: Iterable[str], ahead: tuple[str, ...]
-) -> dict[str, Program]:
-    """The designs that the solver likes best, built; by a name that shows their decisions."""
+) -> tuple[dict[str, Program], dict[str, float]]:
+    """The designs that the solver likes best, built, and their predicted seconds, by name."""
 
     chip = {**load_chip("local").parameters(), "chip.cores": threads}
     extents = dict(zip("MNK", shape, strict=True))
@@ -199,7 +223,8 @@ def candidates(
             ranked.append((objective, name, template, design))
     ranked.sort(key=lambda r: r[0])
     programs: dict[str, Program] = {}
-    for _, name, template, design in ranked[:BUILT]:
+    predicted: dict[str, float] = {}
+    for objective, name, template, design in ranked[:BUILT]:
         emitted = emit_c(template, design, detect_target())
         folder = HERE.parent / ".venv-bench" / "kernels" / digest(emitted.source)[:16]
         library = folder / "kernel.so"
@@ -207,7 +232,8 @@ def candidates(
             library = build(emitted, folder).library
         text = ",".join(f"{k}={v}" for k, v in design.items())
         programs[f"{name} {text}"] = Native(library, threads, ahead)
-    return programs
+        predicted[f"{name} {text}"] = float(objective)
+    return programs, predicted
 
 
 def geometric_mean(values: Sequence[float]) -> float:

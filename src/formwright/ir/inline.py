@@ -22,9 +22,7 @@ def inlined(template: Template) -> Template:
     return replace(
         template,
         definitions=(),
-        constraints=tuple(
-            replace(c, condition=f(c.condition)) for c in template.constraints
-        ),
+        constraints=tuple(replace(c, condition=f(c.condition)) for c in template.constraints),
         requires=tuple(replace(r, condition=f(r.condition)) for r in template.requires),
         program=program,
         globals=tuple(map_buffer(b, f) for b in template.globals),
