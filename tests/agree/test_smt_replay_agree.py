@@ -6,8 +6,6 @@ counterexample that the interpreter reaches.
 
 from random import Random
 
-import pytest
-
 from formwright.base.source import Source
 from formwright.ir.template import Template
 from formwright.lang import parse
@@ -68,7 +66,7 @@ def drawn(seed: int) -> Template:
     return parse(Source(f"drawn{seed}.fw", text))
 
 
-CHOSEN = range(12)
+CHOSEN = range(8)
 
 
 def agree(seed: int) -> str:
@@ -89,8 +87,7 @@ def agree(seed: int) -> str:
     return "proved"
 
 
-@pytest.mark.parametrize("first", CHOSEN[::6])
-def test_verdicts_agree_with_runs(first: int) -> None:
-    found = [agree(seed) for seed in range(first, first + 6)]
+def test_verdicts_agree_with_runs() -> None:
+    found = [agree(seed) for seed in CHOSEN]
     assert [f for f in found if f.startswith("unresolved")] == []
     assert {"proved", "refuted"} <= set(found)

@@ -56,16 +56,16 @@ EQUIVALENT = {
 """Mutants that mean the same, each with the argument."""
 
 SAMPLE = {
-    ("packed_gemm", "guards"): 13,
-    ("packed_gemm", "indices"): 21,
-    ("packed_gemm", "deletions"): 7,
+    ("packed_gemm", "guards"): 14,
+    ("packed_gemm", "indices"): 31,
+    ("packed_gemm", "deletions"): 11,
     ("packed_gemm", "updates"): 4,
-    ("packed_gemm", "storage"): 5,
+    ("packed_gemm", "storage"): 7,
     ("packed_gemm", "hoists"): 3,
-    ("shared_memory_tiling", "indices"): 13,
+    ("shared_memory_tiling", "indices"): 19,
     ("shared_memory_tiling", "guards"): 7,
-    ("shared_memory_tiling", "deletions"): 4,
-    ("shared_memory_tiling", "updates"): 3,
+    ("shared_memory_tiling", "deletions"): 7,
+    ("shared_memory_tiling", "updates"): 4,
     ("shared_memory_tiling", "storage"): 4,
     ("shared_memory_tiling", "moves"): 2,
 }
