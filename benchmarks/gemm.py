@@ -44,7 +44,7 @@ SHAPES = {"square": (1000, 1000, 1000), "skinny": (64, 4096, 4096), "large": (20
 Shape = tuple[int, int, int]
 LONGEST = 1500
 """The random ragged shapes have extents from 1 to this."""
-PLAIN = ("packed_gemm", "direct_gemm")
+PLAIN = ("packed_gemm", "blocked_gemm", "direct_gemm")
 AHEAD = ("packed_gemm_ahead",)
 BUILT = 4
 """Designs that are built for a shape and a template."""

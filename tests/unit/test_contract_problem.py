@@ -42,7 +42,7 @@ def test_the_example_is_the_three_shapes():
         "large": (2048, 2048, 2048),
     }
     assert problem.chip == "local"
-    assert problem.templates == ("packed_gemm", "direct_gemm")
+    assert problem.templates == ("packed_gemm", "blocked_gemm", "direct_gemm")
     assert problem.contract.dtype == "f32"
 
 
