@@ -45,7 +45,7 @@ Shape = tuple[int, int, int]
 LONGEST = 1500
 """The random ragged shapes have extents from 1 to this."""
 PLAIN = ("packed_gemm", "blocked_gemm", "direct_gemm")
-AHEAD = ("packed_gemm_ahead",)
+AHEAD = ("packed_gemm_ahead", "blocked_gemm_ahead")
 BUILT = 4
 """Designs that are built for a shape and a template."""
 
