@@ -1,5 +1,13 @@
-"""Two workers share two cores: a pool of spinning BLAS threads in each would only wait."""
+"""What all tests share: threads of BLAS, and examples that are the same in every run."""
 
 import os
 
+from hypothesis import settings
+
+# Two workers share two cores: a pool of spinning BLAS threads in each would only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# The default run is repeatable; with FORMWRIGHT_FUZZ set each run draws examples of its own.
+settings.register_profile("repeatable", derandomize=True)
+if "FORMWRIGHT_FUZZ" not in os.environ:
+    settings.load_profile("repeatable")
