@@ -41,7 +41,7 @@ class Progress:
     def done(self, text: str) -> None:
         """A line that stays."""
         if not self._quiet:
-            self._console.print(f"{self._elapsed()} {text}", markup=False)
+            self._console.print(f"{self._elapsed()} {text}", markup=False, soft_wrap=True)
 
     def _elapsed(self) -> str:
         return f"{monotonic() - self._start:6.1f} s"
