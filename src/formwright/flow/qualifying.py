@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from formwright.contract.problem import Workload
+from formwright.flow.boundaries import boundaries
 from formwright.flow.candidates import Candidate
 from formwright.flow.setting import Setting
 from formwright.qualify.qualification import Candidate as Finalist
 from formwright.qualify.qualification import qualify
-
-_BLOCKS = {"M": ("Mr", "Mc"), "N": ("Nr", "Nc"), "K": ("Kc",)}
-"""Decisions whose values are sizes at which a kernel's blocks end."""
 
 
 def qualify_winner(
@@ -44,10 +42,7 @@ def _qualify(
         command=tuple(built["command"]),
         proof=proved.proof["full"],
         predicted_seconds=winner.predicted,
-        boundaries={
-            extent: tuple(winner.assignment[d] for d in names if d in winner.assignment)
-            for extent, names in _BLOCKS.items()
-        },
+        boundaries=boundaries(proved.template, winner.assignment),
     )
     chip = {"name": setting.chip_name, **{n: str(v) for n, v in setting.chip.items()}}
     done = qualify(

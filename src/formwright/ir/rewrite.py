@@ -46,6 +46,25 @@ from formwright.ir.program import (
 OnExpr = Callable[[Expr], Expr]
 
 
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct subexpressions."""
+    match expr:
+        case Num() | Truth() | Var():
+            return ()
+        case Arith(_, a, b) | Compare(_, a, b) | Logic(_, a, b):
+            return (a, b)
+        case Neg(a) | Round(_, a) | Not(a):
+            return (a,)
+        case MinMax(_, args):
+            return args
+        case Cond(c, a, b):
+            return (c, a, b)
+        case Sum(_, lo, hi, body):
+            return (lo, hi, body)
+        case _:
+            assert_never(expr)
+
+
 def free_names(expr: Expr) -> frozenset[str]:
     """Names that ``expr`` needs a value for."""
     match expr:

@@ -13,10 +13,9 @@ import numpy as np
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Arith, Expr, MinMax, Round, Scalar
 from formwright.ir.int_arrays import Array
-from formwright.ir.rewrite import free_names
+from formwright.ir.rewrite import children, free_names
 from formwright.ir.vectorise import Evaluator, Given, exact_list
 from formwright.milp.enumerate import where_held
-from formwright.milp.monotone import children
 from formwright.milp.problem import Problem
 
 FEW = 64

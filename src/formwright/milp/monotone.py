@@ -19,7 +19,7 @@ from formwright.ir.expr import (
     Var,
 )
 from formwright.ir.interval import Interval, bounds
-from formwright.ir.rewrite import free_names
+from formwright.ir.rewrite import children, free_names
 
 Direction = int | None
 """1: never falls when the part rises; -1: never rises; 0: does not read it; ``None``: unknown."""
@@ -153,25 +153,6 @@ def _collect(expr: Expr, name: str, seen: dict[int, Expr]) -> None:
     for child in children(expr):
         _collect(child, name, seen)
     seen[id(expr)] = expr
-
-
-def children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct subexpressions."""
-    match expr:
-        case Num() | Truth() | Var():
-            return ()
-        case Arith(_, a, b) | Compare(_, a, b) | Logic(_, a, b):
-            return (a, b)
-        case Neg(a) | Round(_, a) | Not(a):
-            return (a,)
-        case MinMax(_, args):
-            return args
-        case Cond(c, a, b):
-            return (c, a, b)
-        case Sum(_, lo, hi, body):
-            return (lo, hi, body)
-        case _:
-            assert_never(expr)
 
 
 def replaced(expr: Expr, part: Expr, by: Expr) -> Expr:
