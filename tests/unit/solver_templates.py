@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from formwright.ir.template import Constraint, Cost, CostBound, Decision, Template
-from formwright.lang.load import load
+from formwright.lang import load
 from formwright.lang.parser import parse_expression
 
 TILING = load("shared_memory_tiling")[1]

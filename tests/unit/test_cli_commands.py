@@ -1,6 +1,7 @@
 """The commands as a user meets them: keys, exit status, messages, help."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,9 @@ from typing import Any
 import pytest
 
 from formwright.cli.main import run
+from formwright.lang import load, load_source
+from formwright.proof.store import ProofStore, template_digest
+from formwright.proof.verdict import Obligation, Proof
 
 TILING = "shared_memory_tiling"
 SHAPE = "M=1000,N=1000,K=1000"
@@ -31,10 +35,43 @@ def test_help_shows_an_example(command: str, capsys: pytest.CaptureFixture[str])
 
 def test_help_loads_no_solver() -> None:
     code = (
-        "import sys; from formwright.cli.main import run; run(['--help']);"
-        "sys.exit(any(m in sys.modules for m in ('z3', 'highspy', 'numpy', 'scipy')))"
+        "import sys, typer; before = set(sys.modules);"
+        "from formwright.cli.main import run; run(['--help']); new = set(sys.modules) - before;"
+        "sys.exit(any(m in new for m in ('z3', 'highspy', 'numpy', 'scipy', 'rich')))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_kept_proof_is_read_with_next_to_nothing_loaded(
+    options: list[str], tmp_path: Path
+) -> None:
+    """Start-up is most of what a kept proof takes: what is not imported cannot be slow."""
+    template = load(TILING)[1]
+    good = Obligation("a", "K2", "race", "proved", "proved", 0.1)
+    proof = Proof(TILING, template_digest(template), "proved", (good,), 0.2, "z3")
+    store = ProofStore(tmp_path / "formwright" / "proofs")
+    store.put(template, proof)
+    store.put_text(load_source(TILING).text, template)
+    code = (
+        "import sys, typer; before = set(sys.modules)\n"
+        "from formwright.cli.main import run\n"
+        f"status = run(['prove', {TILING!r}, *{options!r}])\n"
+        "print(*sorted(set(sys.modules) - before), file=sys.stderr); sys.exit(status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "reused" in done.stdout
+    loaded = done.stderr.split()
+    assert "formwright.proof.kept" in loaded
+    heavy = ("z3", "highspy", "numpy", "scipy", "rich", "email", "importlib.metadata")
+    own = ("formwright.lang.parser", "formwright.ir.expr", "formwright.smt", "formwright.replay")
+    assert not {m for m in loaded for h in (*heavy, *own) if m == h or m.startswith(f"{h}.")}
 
 
 def test_solve_gives_the_optimum_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,8 +163,6 @@ def test_errors_are_data_too(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_fmt_keeps_comments_and_says_what_it_would_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from formwright.lang import load_source
-
     file = tmp_path / "t.fw"
     file.write_text("# on top\n" + load_source(TILING).text.replace(" + ", "  +  "))
     assert run(["fmt", str(file), "--check"]) == 1

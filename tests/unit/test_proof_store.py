@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from formwright.flow.proving import prove_template
 from formwright.ir.expr import num
 from formwright.ir.template import Constraint, Template
-from formwright.lang import load
+from formwright.lang import load, load_source
+from formwright.proof import kept as kept_files
+from formwright.proof.kept import read_text_digest, solver_version
 from formwright.proof.store import ProofStore, template_digest
 from formwright.proof.verdict import Obligation, Proof
 
@@ -80,6 +83,68 @@ def test_an_altered_file_is_ignored(template: Template, tmp_path: Path, damage: 
             kept["proof"]["obligations"].pop()
             path.write_text(json.dumps(kept))
     assert store.get(template) is None
+
+
+def test_a_text_is_recognised_once_its_template_has_a_proof(
+    template: Template, tmp_path: Path
+) -> None:
+    ProofStore(tmp_path).put(template, proof_for(template))
+    text = load_source(template.name).text
+    assert read_text_digest(tmp_path, text) is None
+    found = prove_template(template.name, store=tmp_path)
+    assert read_text_digest(tmp_path, text) == found.digest == template_digest(template)
+    assert prove_template(template.name, store=tmp_path) == found
+
+
+def test_a_text_that_differs_in_a_comment_is_another_text_of_the_same_template(
+    template: Template, tmp_path: Path
+) -> None:
+    store = ProofStore(tmp_path / "proofs")
+    store.put(template, proof_for(template))
+    text = load_source(template.name).text
+    store.put_text(text, template)
+    file = tmp_path / "t.fw"
+    file.write_text("# a comment\n" + text)
+    assert read_text_digest(tmp_path / "proofs", file.read_text()) is None
+    assert all(o.reused for o in prove_template(str(file), store=tmp_path / "proofs").obligations)
+
+
+def test_a_text_alone_is_no_proof(template: Template, tmp_path: Path) -> None:
+    ProofStore(tmp_path).put_text("text", template)
+    digest = read_text_digest(tmp_path, "text")
+    assert digest == template_digest(template)
+    assert kept_files.read_proof(tmp_path, digest) is None
+
+
+@pytest.mark.parametrize("damage", ["cut", "digest", "schema", "list"])
+def test_an_altered_text_file_is_ignored(template: Template, tmp_path: Path, damage: str) -> None:
+    ProofStore(tmp_path).put_text("text", template)
+    (path,) = tmp_path.glob("texts/*.json")
+    kept = json.loads(path.read_text())
+    match damage:
+        case "cut":
+            path.write_text(path.read_text()[:40])
+        case "digest":
+            path.write_text(json.dumps({**kept, "digest": "0" * 64}))
+        case "schema":
+            path.write_text(json.dumps({**kept, "schema": 99}))
+        case _:
+            path.write_text("[1, 2]")
+    assert read_text_digest(tmp_path, "text") is None
+
+
+def test_a_text_is_read_anew_when_a_reader_changes(
+    template: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ProofStore(tmp_path).put_text("text", template)
+    monkeypatch.setattr(kept_files, "_READING", ("base", "ir", "lang"))
+    assert read_text_digest(tmp_path, "text") is None
+
+
+def test_the_version_is_that_of_the_solver() -> None:
+    from importlib.metadata import version
+
+    assert solver_version() == f"z3 {version('z3-solver')}"
 
 
 def test_the_solver_is_not_loaded(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from formwright.base.diagnostics import InputError
 from formwright.ir.expr import Arith, Compare, Expr, Num, Var, num
 from formwright.ir.template import Constraint
-from formwright.lang.load import load
+from formwright.lang import load
 from formwright.milp.check import check, objective_of
 from formwright.milp.loss import loss
 from formwright.milp.solve import solve

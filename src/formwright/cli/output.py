@@ -6,22 +6,46 @@ Results go to standard output; progress and errors to standard error. Exit statu
 
 import json
 import sys
-from typing import Any
-
-from rich.console import Console
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
 
 from formwright.base.diagnostics import InputError
+
+# rich takes as long to import as a kept proof to read: only what draws with it loads it.
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
 
 HELD, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
-def console() -> Console:
+def console() -> "Console":
     """Standard output; rich drops colour when it is not a terminal."""
+    from rich.console import Console
+
     return Console(soft_wrap=False, highlight=False)
 
 
-def progress_console() -> Console:
+def progress_console() -> "Console":
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def status_line() -> Iterator[Callable[[str], None]]:
+    """A function that says what is going on now; nothing is drawn before its first call."""
+    shown: Status | None = None
+    with ExitStack() as stack:
+
+        def say(text: str) -> None:
+            nonlocal shown
+            if shown is None:
+                shown = stack.enter_context(progress_console().status(text))
+            shown.update(text)
+
+        yield say
 
 
 def emit_json(value: dict[str, Any]) -> None:

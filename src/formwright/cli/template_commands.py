@@ -1,12 +1,13 @@
 """Commands on one template: prove, solve, check, weakest, show, fmt."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from formwright.cli.output import HELD, NOT_MET, console, emit_json, progress_console
+from formwright.cli.output import HELD, NOT_MET, console, emit_json, status_line
 
 
 def _shipped(incomplete: str) -> list[str]:
@@ -36,12 +37,12 @@ def prove(
     from formwright.flow.proving import prove_template
     from formwright.report.proofs import print_proof
 
-    with progress_console().status("proving") as status:
-        proof = prove_template(file, fresh=fresh, progress=lambda text: status.update(text))
+    with status_line() as say:
+        proof = prove_template(file, fresh=fresh, progress=say)
     if json_:
         emit_json(proof.as_json())
     else:
-        print_proof(console(), proof)
+        print_proof(proof, sys.stdout)
     return HELD if proof.verdict == "proved" else NOT_MET
 
 
@@ -98,8 +99,8 @@ def weakest(
     from formwright.flow.weakening import weakest_of
     from formwright.report.weakest import print_weakest, weakest_as_json
 
-    with progress_console().status("comparing") as status:
-        result = weakest_of(file, chip, tuple(set_ or ()), lambda text: status.update(text))
+    with status_line() as say:
+        result = weakest_of(file, chip, tuple(set_ or ()), say)
     if json_:
         emit_json(weakest_as_json(result))
     else:

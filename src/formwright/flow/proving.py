@@ -2,12 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from formwright.base.host import cache_folder
-from formwright.ir.template import Template
-from formwright.lang import load
-from formwright.proof.store import ProofStore
+from formwright.lang import load_source
+from formwright.proof.kept import read_proof, read_text_digest
 from formwright.proof.verdict import Proof
+
+# Here and in the functions below: a kept proof is found by the text alone, and answers before
+# the parser, the nodes, the solver and the interpreter could be imported.
+if TYPE_CHECKING:
+    from formwright.ir.template import Template
 
 
 def prove_template(
@@ -17,13 +22,25 @@ def prove_template(
     progress: Callable[[str], None] | None = None,
     store: Path | None = None,
 ) -> Proof:
-    """Parse, then :func:`prove` with the user's proof store."""
-    _, template = load(reference)
-    return prove(template, fresh=fresh, progress=progress, store=store)
+    """A kept proof of the very text; else parse, then :func:`prove` with the user's store."""
+    source = load_source(reference)
+    folder = _folder(store)
+    known = None if fresh else read_text_digest(folder, source.text)
+    kept = None if known is None else read_proof(folder, known)
+    if kept is not None:
+        return kept
+    from formwright.lang.parser import parse
+    from formwright.proof.store import ProofStore
+
+    template = parse(source)
+    proof = prove(template, fresh=fresh, progress=progress, store=store)
+    if proof.verdict == "proved":
+        ProofStore(folder).put_text(source.text, template)
+    return proof
 
 
 def prove(
-    template: Template,
+    template: "Template",
     *,
     fresh: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -34,12 +51,14 @@ def prove(
     ``fresh`` proves again whatever is kept. Only a complete proof is kept: a refuted or
     unresolved template is looked at anew each time.
     """
-    proofs = ProofStore(store or cache_folder() / "proofs")
-    if not fresh:
-        kept = proofs.get(template)
-        if kept is not None:
-            return kept
-    # The solvers load slowly and a kept proof needs none of them.
+    from formwright.proof.store import ProofStore
+
+    proofs = ProofStore(_folder(store))
+    kept = None if fresh else proofs.get(template)
+    if kept is not None:
+        return kept
+    if progress is not None:
+        progress("loading the solver")
     from formwright.replay import replay
     from formwright.smt import prove as prove_conditions
 
@@ -47,3 +66,7 @@ def prove(
     if proof.verdict == "proved":
         proofs.put(template, proof)
     return proof
+
+
+def _folder(store: Path | None) -> Path:
+    return store or cache_folder() / "proofs"

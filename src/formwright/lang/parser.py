@@ -12,6 +12,7 @@ from formwright.lang.lexer import lines
 from formwright.lang.limits import FAULTS
 from formwright.lang.resolve import resolve
 from formwright.lang.sections import read_sections
+from formwright.lang.sources import load_source
 
 
 def parse(source: Source) -> Template:
@@ -32,6 +33,12 @@ def parse(source: Source) -> Template:
     if faults.items or template is None:
         raise InputError(faults.items, source)
     return template
+
+
+def load(path_or_name: str) -> tuple[Source, Template]:
+    """The text and its template. Raises :class:`InputError` with all faults."""
+    source = load_source(path_or_name)
+    return source, parse(source)
 
 
 def parse_expression(text: str, name: str = "expression") -> Expr:

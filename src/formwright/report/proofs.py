@@ -1,58 +1,53 @@
 """A proof on a terminal: the verdict, what is open or false, and what each group rests on."""
 
 from collections import Counter
-
-from rich.console import Console
-from rich.table import Table
+from typing import TextIO
 
 from formwright.proof.verdict import Obligation, Proof
+from formwright.report.plain import bold, columns
+
+_HEADINGS = ("group", "condition", "obligations", "verdict", "evidence", "seconds")
+_NUMBERS = frozenset((_HEADINGS.index("obligations"), _HEADINGS.index("seconds")))
 
 
-def print_proof(console: Console, proof: Proof) -> None:
+def print_proof(proof: Proof, out: TextIO) -> None:
     """A row for each group and condition; every obligation that is not proved in full."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading, side in (
-        ("group", "left"),
-        ("condition", "left"),
-        ("obligations", "right"),
-        ("verdict", "left"),
-        ("evidence", "left"),
-        ("seconds", "right"),
-    ):
-        table.add_column(heading, justify="right" if side == "right" else "left", no_wrap=True)
     groups: dict[tuple[str, str], list[Obligation]] = {}
     for o in proof.obligations:
         groups.setdefault((o.group, o.condition), []).append(o)
-    for (group, condition), members in groups.items():
-        seconds = sum(o.seconds for o in members)
-        verdicts = Counter(o.verdict for o in members)
-        shown = ", ".join(v if len(verdicts) == 1 else f"{n} {v}" for v, n in verdicts.items())
-        evidence = ", ".join(sorted({o.evidence for o in members}))
-        table.add_row(group, condition, str(len(members)), shown, evidence, f"{seconds:.3f}")
-    console.print(table)
+    rows = [_row(group, condition, members) for (group, condition), members in groups.items()]
+    heading, *lines = columns([_HEADINGS, *rows], _NUMBERS)
+    print(bold(heading, out), *lines, sep="\n", file=out)
     for o in proof.obligations:
         if o.verdict != "proved":
-            _print_open(console, o)
+            _print_open(o, out)
     total = len(proof.obligations)
     reused = sum(o.reused for o in proof.obligations)
     again = f", {reused} reused" if reused else ""
-    console.print(
-        f"\n[bold]{proof.template}: {proof.verdict}[/bold]"
-        f" ({total} obligations{again}, {proof.seconds:.2f} s, {proof.solver})"
+    print(
+        f"\n{bold(f'{proof.template}: {proof.verdict}', out)}"
+        f" ({total} obligations{again}, {proof.seconds:.2f} s, {proof.solver})",
+        file=out,
     )
 
 
-def _print_open(console: Console, o: Obligation) -> None:
-    console.print(f"\n[bold]{o.verdict}[/bold] {o.name} ({o.group}, {o.condition})")
+def _row(group: str, condition: str, members: list[Obligation]) -> tuple[str, ...]:
+    verdicts = Counter(o.verdict for o in members)
+    shown = ", ".join(v if len(verdicts) == 1 else f"{n} {v}" for v, n in verdicts.items())
+    evidence = ", ".join(sorted({o.evidence for o in members}))
+    seconds = sum(o.seconds for o in members)
+    return group, condition, str(len(members)), shown, evidence, f"{seconds:.3f}"
+
+
+def _print_open(o: Obligation, out: TextIO) -> None:
+    print(f"\n{bold(o.verdict, out)} {o.name} ({o.group}, {o.condition})", file=out)
     if o.detail:
-        console.print(f"  {o.detail}", markup=False, soft_wrap=True)
+        print(f"  {o.detail}", file=out)
     c = o.counterexample
     if c is None:
         return
     values = ", ".join(f"{k} = {v}" for k, v in c.values.items())
-    console.print(f"  with {values}", markup=False, soft_wrap=True)
-    console.print(
-        f"  {'replayed' if c.replayed else 'not replayed'}: {c.text}", markup=False, soft_wrap=True
-    )
+    print(f"  with {values}", file=out)
+    print(f"  {'replayed' if c.replayed else 'not replayed'}: {c.text}", file=out)
     for line in c.trace:
-        console.print(f"    {line}", markup=False, soft_wrap=True)
+        print(f"    {line}", file=out)

@@ -1,23 +1,20 @@
-"""Templates from files and from the ones that ship."""
+"""The text of a template: from a file, or one that ships. No parser is loaded for it."""
 
-from importlib import resources
 from pathlib import Path
 
 from formwright.base.diagnostics import fail, nearest
 from formwright.base.source import Source, Span
-from formwright.ir.template import Template
 from formwright.lang.limits import TEXT_BYTES
-from formwright.lang.parser import parse
 
 SUFFIX = ".fw"
+
+# Beside the code: ``importlib.resources`` takes longer to import than a kept proof to read.
+_SHIPPED = Path(__file__).parent.parent / "templates"
 
 
 def shipped() -> tuple[str, ...]:
     """Names of the templates that ship, sorted."""
-    folder = resources.files("formwright") / "templates"
-    return tuple(
-        sorted(f.name.removesuffix(SUFFIX) for f in folder.iterdir() if f.name.endswith(SUFFIX))
-    )
+    return tuple(sorted(f.stem for f in _SHIPPED.iterdir() if f.suffix == SUFFIX))
 
 
 def load_source(path_or_name: str) -> Source:
@@ -28,8 +25,8 @@ def load_source(path_or_name: str) -> Source:
     path = Path(path_or_name)
     bare = path.name == path_or_name and not path.suffix
     if bare and path_or_name in shipped():
-        data = (resources.files("formwright") / "templates" / (path_or_name + SUFFIX)).read_bytes()
-        return _decoded(path_or_name + SUFFIX, data)
+        file = path_or_name + SUFFIX
+        return _decoded(file, (_SHIPPED / file).read_bytes())
     if bare and not path.is_file():
         known = ", ".join(shipped())
         raise fail(
@@ -43,12 +40,6 @@ def load_source(path_or_name: str) -> Source:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise fail(f"cannot read {path_or_name}: {reason}") from error
     return _decoded(path_or_name, data)
-
-
-def load(path_or_name: str) -> tuple[Source, Template]:
-    """The text and its template. Raises :class:`InputError` with all faults."""
-    source = load_source(path_or_name)
-    return source, parse(source)
 
 
 def _decoded(name: str, data: bytes) -> Source:
