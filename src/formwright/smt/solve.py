@@ -65,8 +65,11 @@ class Solver:
         """Names that are at least 1 in the premises."""
         return self._premises.positive
 
-    def answer(self, query: Query) -> Answer:
-        """Whether facts and goal can hold together in the scope."""
+    def answer(self, query: Query, small: bool = True) -> Answer:
+        """Whether facts and goal can hold together in the scope.
+
+        ``small``: a solution has small values, for people and for a replay.
+        """
         goal = conj((*query.facts, query.goal))
         solver = self._abstract(goal, query.hints)
         for more in (self._related, self._members):
@@ -74,7 +77,7 @@ class Solver:
                 return Answer("unsat")
             solver.add(self._linear.whole(more(goal, query.hints)))
             self.queries += 1
-        return self._by_cases(solver, goal, query.hints)
+        return self._by_cases(solver, goal, query.hints, small)
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
         """A point of the scope where ``formulas`` hold, or ``unsat``."""
@@ -134,7 +137,9 @@ class Solver:
         products = menu_products((goal, *assumed, *definitions), used)
         return [*rules.members(), *products]
 
-    def _by_cases(self, proposals: Z3Expr, goal: Formula, hints: Sequence[Poly]) -> Answer:
+    def _by_cases(
+        self, proposals: Z3Expr, goal: Formula, hints: Sequence[Poly], small: bool = True
+    ) -> Answer:
         """Splits over the menus of the decisions, the solver's proposals first."""
         used = self._used(goal, hints)
         for case in range(CASES):
@@ -145,7 +150,7 @@ class Solver:
             if outcome != z3.sat:
                 return Answer("unknown", f"z3: {proposals.reason_unknown()}", cases=case)
             fixed = self._propose(proposals, used)
-            found = self._at(goal, fixed)
+            found = self._at(goal, fixed, small)
             if found.status != "unsat":
                 return found
             block = [self._linear.symbol(n) != v for n, v in fixed.items()]

@@ -144,7 +144,7 @@ _VERDICTS: dict[Status, Verdict] = {"unsat": "proved", "sat": "refuted", "unknow
 def _status(solver: Solver, query: Query, clock: Clock) -> Status:
     clock.start()
     try:
-        return solver.answer(query).status
+        return solver.answer(query, small=False).status
     except (UnderivableError, ArithmeticError, z3.Z3Exception):
         return "unknown"
 
