@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from formwright.proof.interleaving import Interleaving
+
 Verdict = Literal["proved", "refuted", "unresolved", "vacuous"]
 Evidence = Literal["proved", "bounded", "tested", "measured", "simulated", "modelled", "none"]
 
@@ -13,13 +15,15 @@ class Counterexample:
 
     ``values`` names extents, agents, chip fields and decisions. ``text`` is what a person
     reads. ``replayed`` is true only after the interpreter has reached the defect from the
-    initial state; without it a refutation is ``unresolved``.
+    initial state; without it a refutation is ``unresolved``. ``interleaving`` is the run
+    that was reached, for drawing; ``trace`` has it as lines.
     """
 
     values: dict[str, int | str]
     text: str
     replayed: bool = False
     trace: tuple[str, ...] = ()
+    interleaving: Interleaving | None = None
 
 
 @dataclass(frozen=True, slots=True)
