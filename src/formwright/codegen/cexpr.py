@@ -9,7 +9,9 @@ from typing import assert_never
 
 from formwright.base.diagnostics import fail
 from formwright.ir.expr import (
+    CELL,
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -54,6 +56,8 @@ def c_truth(expr: Expr, names: Names) -> str:
             return f"(!{c_truth(a, names)})"
         case Cond(c, a, b):
             return f"({c_truth(c, names)} ? {c_truth(a, names)} : {c_truth(b, names)})"
+        case Cell():
+            raise fail(CELL, expr.span)
         case Num() | Var() | Arith() | Neg() | MinMax() | Round() | Sum():
             raise fail("a condition is needed here, not a number", expr.span)
         case _:
@@ -81,6 +85,8 @@ def _fraction(expr: Expr, names: Names) -> tuple[str, str]:
             if name not in names:
                 raise fail(f'"{name}" has no value in emitted code', expr.span)
             return names[name], "1"
+        case Cell():
+            raise fail(CELL, expr.span)
         case Arith("+" | "-" as op, a, b):
             (p, q), (r, s) = _fraction(a, names), _fraction(b, names)
             if q == s:

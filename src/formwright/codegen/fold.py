@@ -10,6 +10,7 @@ from formwright.ir.expr import (
     TRUE,
     ZERO,
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -52,6 +53,8 @@ def _inner(expr: Expr) -> Expr:
     match expr:
         case Num() | Truth() | Var():
             return expr
+        case Cell(name, index):
+            return Cell(name, tuple(fold(i) for i in index), expr.span)
         case Arith(op, a, b):
             return _arith(Arith(op, fold(a), fold(b), expr.span))
         case Neg(a):

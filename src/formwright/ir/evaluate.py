@@ -1,7 +1,7 @@
 """The meaning of expressions: exact, total up to :class:`EvaluationError`."""
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import ceil, floor
 from typing import assert_never
@@ -10,6 +10,7 @@ from formwright.base.source import Span
 from formwright.ir.expr import (
     Arith,
     ArithOp,
+    Cell,
     Compare,
     CompareOp,
     Cond,
@@ -33,6 +34,7 @@ SUM_TERMS = "$terms"
 """Inside a sum, the name of how often its body is evaluated; no name of a text is like it."""
 
 Environment = Mapping[str, Scalar]
+"""Values by name; a cell of an indexed state variable has the key :func:`cell_key`."""
 
 _COMPARE: dict[CompareOp, Callable[[int | Fraction, int | Fraction], bool]] = {
     "<": operator.lt,
@@ -70,6 +72,11 @@ def evaluate(expr: Expr, environment: Environment) -> Scalar:
             return environment[name]
         case Arith(op, left, right):
             return _arith(op, number(left, environment), number(right, environment), expr.span)
+        case Cell(name, index):
+            key = cell_key(name, (integer(i, environment) for i in index))
+            if key not in environment:
+                raise EvaluationError(f"no value for {key}", expr.span)
+            return environment[key]
         case Neg(arg):
             return -number(arg, environment)
         case MinMax(op, args):
@@ -94,6 +101,11 @@ def evaluate(expr: Expr, environment: Environment) -> Scalar:
             return _sum(var, integer(lo, environment), integer(hi, environment), body, environment)
         case _:
             assert_never(expr)
+
+
+def cell_key(name: str, index: Iterable[int]) -> str:
+    """The key of a cell in an environment: ``p[3]``."""
+    return f"{name}[{', '.join(map(str, index))}]"
 
 
 def number(expr: Expr, environment: Environment) -> int | Fraction:

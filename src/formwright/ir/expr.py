@@ -41,6 +41,15 @@ class Var:
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """``name[index, ...]``: an indexed state variable; stands only in transition systems."""
+
+    name: str
+    index: tuple["Expr", ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Arith:
     """``/`` is exact; ``//`` and ``mod`` floor, on integers. Divisors must be positive."""
 
@@ -117,7 +126,10 @@ class Sum:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Expr = Num | Truth | Var | Arith | Neg | MinMax | Round | Compare | Logic | Not | Cond | Sum
+Expr = Num | Truth | Var | Cell | Arith | Neg | MinMax | Round | Compare | Logic | Not | Cond | Sum
+
+CELL = "a cell of a state variable has no value outside its transition system"
+"""What readers outside systems say of a :class:`Cell`."""
 
 Scalar = int | Fraction | bool
 """What an expression evaluates to; a rational with denominator 1 is given as ``int``."""

@@ -10,6 +10,7 @@ from typing import assert_never
 from formwright.ir.expr import (
     Arith,
     ArithOp,
+    Cell,
     Compare,
     CompareOp,
     Cond,
@@ -60,6 +61,8 @@ def bounds(expr: Expr, ranges: Mapping[str, Interval]) -> Interval:
             return _TRUE if verdict else _FALSE
         case Var(name):
             return ranges.get(name, ANY)
+        case Cell():
+            return ANY
         case Arith(op, left, right):
             return _arith(op, bounds(left, ranges), bounds(right, ranges))
         case Neg(arg):

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from formwright.ir.expr import (
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -51,6 +52,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     match expr:
         case Num() | Truth() | Var():
             return ()
+        case Cell(_, index):
+            return index
         case Arith(_, a, b) | Compare(_, a, b) | Logic(_, a, b):
             return (a, b)
         case Neg(a) | Round(_, a) | Not(a):
@@ -72,6 +75,8 @@ def free_names(expr: Expr) -> frozenset[str]:
             return frozenset()
         case Var(name):
             return frozenset((name,))
+        case Cell(name, index):
+            return frozenset((name,)).union(*(free_names(i) for i in index))
         case Arith(_, a, b) | Compare(_, a, b) | Logic(_, a, b):
             return free_names(a) | free_names(b)
         case Neg(a) | Round(_, a) | Not(a):
@@ -99,6 +104,8 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
             return expr
         case Var(name):
             return values.get(name, expr)
+        case Cell(name, index):
+            return Cell(name, tuple(go(i) for i in index), expr.span)
         case Arith(op, a, b):
             return Arith(op, go(a), go(b), expr.span)
         case Compare(cop, a, b):

@@ -10,6 +10,7 @@ from typing import assert_never
 
 from formwright.ir.expr import (
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -95,7 +96,7 @@ def _level(expr: Expr) -> int:
             if value < 0:
                 return _SIGN
             return _MULTIPLY if "/" in show_number(value) else _ATOM
-        case Truth() | Var() | MinMax() | Round():
+        case Truth() | Var() | Cell() | MinMax() | Round():
             return _ATOM
         case Arith(op):
             return _ADD if op in ("+", "-") else _MULTIPLY
@@ -128,6 +129,8 @@ def _expr(expr: Expr, tight: bool) -> str:
             return "true" if value else "false"
         case Var(name):
             return name
+        case Cell(name, index):
+            return f"{name}[{show_list(index)}]"
         case Arith(op, left, right):
             blank = "" if op in ("*", "/") or (tight and op != "mod") else " "
             a, b = _at(left, level, tight), _at(right, level + 1, tight)

@@ -18,7 +18,9 @@ from formwright.ir import int_arrays as ints
 from formwright.ir import rational_arrays as rationals
 from formwright.ir.evaluate import SUM_LIMIT, SUM_TERMS, EvaluationError, evaluate
 from formwright.ir.expr import (
+    CELL,
     Arith,
+    Cell,
     Compare,
     CompareOp,
     Cond,
@@ -183,6 +185,8 @@ class Evaluator:
                 if name not in self._names:
                     self._names[name] = _given(self.arrays[name])
                 return self._names[name]
+            case Cell():
+                raise EvaluationError(CELL, expr.span)
             case Arith():
                 return self._arith(expr)
             case Neg(arg):

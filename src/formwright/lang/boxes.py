@@ -8,6 +8,7 @@ from formwright.base.source import Span
 from formwright.ir.expr import (
     ONE,
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -173,7 +174,7 @@ def free_in_order(expr: Expr) -> Iterator[Var]:
             yield from free_in_order(b)
         case Neg(a) | Round(_, a) | Not(a):
             yield from free_in_order(a)
-        case MinMax(_, args):
+        case MinMax(_, args) | Cell(_, args):
             for arg in args:
                 yield from free_in_order(arg)
         case Cond(c, a, b):

@@ -11,6 +11,7 @@ from formwright.base.source import Span
 from formwright.ir.expr import (
     Arith,
     ArithOp,
+    Cell,
     Compare,
     CompareOp,
     Cond,
@@ -28,6 +29,7 @@ from formwright.ir.expr import (
 )
 from formwright.lang.cursor import Cursor
 from formwright.lang.faults import LineError
+from formwright.lang.lexer import Token
 from formwright.lang.limits import HEIGHT, NESTING
 
 IMPLIES, OR, AND, NOT, COMPARE, ADD, MULTIPLY = range(1, 8)
@@ -58,15 +60,23 @@ _DOWN: tuple[CompareOp, ...] = (">", ">=")
 
 
 class ExpressionReader:
-    """Reads expressions from a cursor; ``height`` is that of the last one read."""
+    """Reads expressions from a cursor; ``height`` is that of the last one read.
 
-    def __init__(self, cursor: Cursor) -> None:
+    ``cells``: those of transition systems, with ``x[e]`` and ``coarse.x``.
+    """
+
+    def __init__(self, cursor: Cursor, cells: bool = False) -> None:
         self.cursor = cursor
+        self.cells = cells
         self.nesting = 0
         self.height = 0
 
     def expression(self) -> Expr:
         return self._binary(IMPLIES)
+
+    def conjunct(self) -> Expr:
+        """An expression that ``or`` and ``=>`` end: a part of what ``and`` joins."""
+        return self._binary(AND)
 
     def arithmetic(self) -> Expr:
         """An expression without a comparison at its top: a range's end, a generation."""
@@ -188,7 +198,13 @@ class ExpressionReader:
             case word if word.startswith("chip."):
                 cursor.next()
                 return Var(word, token.span)
-        name = cursor.name("an expression")
+        if self.cells and token.text.startswith("coarse."):
+            cursor.next()
+            name = token
+        else:
+            name = cursor.name("an expression")
+        if self.cells and cursor.sees("["):
+            return self._cell(name)
         if cursor.sees("(", "["):
             raise LineError(
                 f'"{name.text}" is not a function of expressions',
@@ -196,6 +212,21 @@ class ExpressionReader:
                 "there are min, max, ceil, floor and sum; buffers are read by values only",
             )
         return Var(name.text, token.span)
+
+    def _cell(self, name: Token) -> Expr:
+        cursor = self.cursor
+        cursor.next()
+        self.enter()
+        index = [self.expression()]
+        height = self.height
+        while cursor.take(","):
+            index.append(self.expression())
+            height = max(height, self.height)
+        self.leave()
+        cursor.expect("]", "to close the indices")
+        span = cursor.since(name)
+        self.grow(height + 1, span)
+        return Cell(name.text, tuple(index), span)
 
     def _bracket(self) -> Expr:
         self.cursor.next()

@@ -7,6 +7,7 @@ from typing import assert_never
 from formwright.base.source import Span
 from formwright.ir.expr import (
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -21,6 +22,7 @@ from formwright.ir.expr import (
     Var,
 )
 from formwright.ir.interval import Interval, bounds
+from formwright.lang.faults import counted
 from formwright.lang.limits import DEGREE, INLINED_HEIGHT, INLINED_NODES, TERMS, TOTAL_NODES
 from formwright.lang.names import Kind, Names, Symbol
 
@@ -124,6 +126,8 @@ def _check(expr: Expr, names: Names) -> Info:
             return Info("condition")
         case Var(name):
             return _name(name, expr.span, names)
+        case Cell():
+            return _cell(expr, names)
         case Arith("//" | "mod" as op, left, right):
             return _join("integer", _whole(left, op, names), _whole(right, op, names))
         case Arith("/", left, right):
@@ -175,8 +179,34 @@ def _name(name: str, span: Span | None, names: Names) -> Info:
     if symbol.what in ("a buffer", "a tensor", "the cost"):
         names.faults.add(f'"{name}" is {symbol.what}: a number is needed here', span)
         return Info("any")
+    if symbol.indices:
+        _wrong_indices(name, symbol, 0, span, names)
     sizes = (symbol.height, symbol.nodes, symbol.chip, symbol.terms, symbol.degree)
     return Info(symbol.kind, *sizes)
+
+
+def _cell(cell: Cell, names: Names) -> Info:
+    """A state variable or a definition of a system with its indices."""
+    parts = [_need_integer(_check(i, names), i.span, names) for i in cell.index]
+    symbol = names.table.get(cell.name)
+    if symbol is None:
+        return _join(_name(cell.name, cell.span, names).kind, *parts)
+    if symbol.indices != len(cell.index):
+        _wrong_indices(cell.name, symbol, len(cell.index), cell.span, names)
+    inside = max(p.nodes for p in parts)
+    info = _join(symbol.kind, *parts)
+    return replace(
+        info,
+        height=info.height + symbol.height,
+        nodes=info.nodes + symbol.nodes * inside,
+        chip=info.chip or symbol.chip,
+        terms=info.terms * symbol.terms,
+    )
+
+
+def _wrong_indices(name: str, symbol: Symbol, given: int, span: Span | None, names: Names) -> None:
+    has = counted(symbol.indices, "index", "indices") if symbol.indices else "no index"
+    names.faults.add(f'"{name}" is {symbol.what} with {has}, not {given}', span)
 
 
 def _number(expr: Expr, names: Names) -> Info:

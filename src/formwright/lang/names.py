@@ -27,6 +27,8 @@ class Symbol:
     """Its value depends on the chip."""
     terms: int = 1
     degree: int = 1
+    indices: int = 0
+    """Of a state variable or a definition of a transition system."""
 
 
 class Names:

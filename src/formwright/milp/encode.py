@@ -13,8 +13,10 @@ from typing import assert_never
 
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import (
+    CELL,
     ONE,
     Arith,
+    Cell,
     Compare,
     CompareOp,
     Cond,
@@ -118,6 +120,8 @@ class Encoder:
                 return self._choose(self.classes(cond), chosen)
             case Sum():
                 return self.classes(self._unrolled(expr))
+            case Cell():
+                raise EncodingError(CELL)
             case Num() | Truth() | Var():
                 raise AssertionError("a leaf reads at most one group")
             case _:

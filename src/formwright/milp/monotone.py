@@ -5,6 +5,7 @@ from typing import assert_never
 
 from formwright.ir.expr import (
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -50,6 +51,8 @@ def direction(expr: Expr, part: Expr, ranges: Mapping[str, Interval]) -> Directi
         case Cond(cond, then, other):
             sides = [direction(then, part, ranges), direction(other, part, ranges)]
             return None if _unread(part, ranges, cond) is None else _join(sides)
+        case Cell():
+            return None
         case Sum(var, lo, hi, body):
             if _unread(part, ranges, lo, hi) is None:
                 return None
@@ -114,7 +117,7 @@ def has_value(expr: Expr, ranges: Mapping[str, Interval]) -> bool:
                 return False
             if not (_whole(left, ranges) and _whole(divisor, ranges)):
                 return False
-        case Sum():
+        case Sum() | Cell():
             return False
         case _:
             pass
@@ -191,6 +194,8 @@ def _rebuilt(expr: Expr, part: Expr, by: Expr, seen: dict[int, Expr]) -> Expr:
             return MinMax(mop, tuple(go(a) for a in args), expr.span)
         case Cond(c, a, b):
             return Cond(go(c), go(a), go(b), expr.span)
+        case Cell(name, index):
+            return Cell(name, tuple(go(i) for i in index), expr.span)
         case Sum(var, lo, hi, body):
             return Sum(var, go(lo), go(hi), go(body), expr.span)
         case _:

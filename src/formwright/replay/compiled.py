@@ -12,6 +12,7 @@ from typing import assert_never, cast
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import (
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -135,7 +136,7 @@ def _open(expr: Expr, constants: Mapping[str, Scalar]) -> Code:
             c = compile_bool(cond, constants)
             yes, no = compile_expr(then, constants), compile_expr(other, constants)
             return lambda env: yes(env) if c(env) else no(env)
-        case Sum():
+        case Sum() | Cell():
             return _slow(expr, constants)
         case _:
             assert_never(expr)

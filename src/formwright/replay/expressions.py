@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from formwright.ir.expr import (
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -36,7 +37,7 @@ def parts(expr: Expr) -> Iterator[Expr]:
                 pending += (a, b)
             case Neg(a) | Round(_, a) | Not(a):
                 pending.append(a)
-            case MinMax(_, args):
+            case MinMax(_, args) | Cell(_, args):
                 pending += args
             case Cond(a, b, c) | Sum(_, a, b, c):
                 pending += (a, b, c)

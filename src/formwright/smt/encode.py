@@ -8,7 +8,9 @@ from typing import assert_never
 
 from formwright.base.source import Span
 from formwright.ir.expr import (
+    CELL,
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -72,6 +74,8 @@ def number(expr: Expr, env: Env, atoms: Atoms) -> Poly:
             return constant(value)
         case Var(name):
             return env[name] if name in env else symbol(name)
+        case Cell():
+            raise UnderivableError(CELL, expr.span)
         case Arith("+", a, b):
             return go(a) + go(b)
         case Arith("-", a, b):
@@ -133,6 +137,8 @@ def truth(expr: Expr, env: Env, atoms: Atoms) -> Formula:
         case Cond(c, a, b):
             cond = go(c)
             return disj((conj((cond, go(a))), conj((negated(cond), go(b)))))
+        case Cell():
+            raise UnderivableError(CELL, expr.span)
         case Num() | Var() | Arith() | Neg() | MinMax() | Round() | Sum():
             raise UnderivableError("a condition is needed here, not a number", expr.span)
         case _:

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from formwright.ir.expr import (
     Arith,
+    Cell,
     Compare,
     Cond,
     Expr,
@@ -114,7 +115,7 @@ def divisors(expr: Expr, way: Way = (), bound: tuple[str, ...] = ()) -> Iterator
             yield from divisors(b, way, bound)
         case Neg(a) | Round(_, a) | Not(a):
             yield from divisors(a, way, bound)
-        case MinMax(_, args):
+        case MinMax(_, args) | Cell(_, args):
             for arg in args:
                 yield from divisors(arg, way, bound)
         case Cond(c, a, b):
