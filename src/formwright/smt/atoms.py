@@ -1,10 +1,11 @@
 """Symbols with a definition: ceilings, quotients, minima, choices.
 
 Each is named by its content, so the same expression is the same symbol wherever it
-stands. A definition with a divisor says nothing unless the divisor is at least 1: it is
+stands, in every template and every process. A definition with a divisor says nothing unless the divisor is at least 1: it is
 true of the integers whatever the divisor, and adds no assumption.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -80,6 +81,11 @@ class Choice:
 Atom = Ceil | Floor | Quotient | Least | Greatest | Choice
 
 
+def _content(atom: Atom) -> str:
+    """Sixteen hex digits of what the atom is made of; atoms inside have names of their own."""
+    return hashlib.sha256(repr(atom).encode()).hexdigest()[:16]
+
+
 @dataclass(slots=True)
 class Atoms:
     """The atoms of one template, and which symbols are rationals rather than integers."""
@@ -101,7 +107,9 @@ class Atoms:
             return plain
         name = self.names.get(atom)
         if name is None:
-            name = f"{type(atom).__name__.lower()}!{len(self.names)}"
+            name = f"{type(atom).__name__.lower()}!{_content(atom)}"
+            if name in self.by_name:
+                raise ArithmeticError(f"two contents have the name {name}")
             self.names[atom] = name
             self.by_name[name] = atom
             if not self._is_integral(atom):
