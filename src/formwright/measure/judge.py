@@ -51,7 +51,10 @@ def judge(
 def _near(output: Array, expected: Array, tolerance: Array) -> Mask:
     # Asked the positive way: with NaN every comparison is false, so NaN is never near a number.
     with np.errstate(invalid="ignore", over="ignore"):
-        near = np.abs(np.subtract(output, expected, dtype=np.float64)) <= tolerance
+        off = np.subtract(output, expected, dtype=np.float64)
+        near = np.abs(off, out=off) <= tolerance
+    if near.all():  # The usual case, for millions of cells in each run.
+        return np.asarray(near)
     near |= output == expected
     near |= np.isnan(expected) & np.isnan(output)
     return np.asarray(near)
