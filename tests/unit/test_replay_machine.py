@@ -182,7 +182,6 @@ par team w in W:
     arrive done
   if w = 1:
     await done, {count}
-    C[r,s] = 0 over (r < M, s < N)
 """
     point = {**POINT, "K": 0}
     good = run(probe(body.format(count=1)), point, Schedule(delay=Delay(0)))

@@ -169,18 +169,25 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Adds one to a counter of the team."""
+    """Adds one to a counter of the team, or to one cell of an array of counters."""
 
     counter: str
+    index: Expr | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Await:
-    """Blocks until the counter has reached ``count``."""
+    """Blocks until the counter has reached ``count``.
+
+    With ``phase`` it sees only whether the number of full phases of that many arrivals is even
+    or odd, and passes when that is as it will be at ``count``.
+    """
 
     counter: str
     count: Expr
+    index: Expr | None = None
+    phase: Expr | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

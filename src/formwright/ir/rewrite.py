@@ -68,6 +68,35 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             assert_never(expr)
 
 
+def map_children(expr: Expr, f: OnExpr) -> Expr:
+    """``expr`` with ``f`` of its direct subexpressions in their places."""
+    match expr:
+        case Num() | Truth() | Var():
+            return expr
+        case Cell(name, index):
+            return Cell(name, tuple(f(i) for i in index), expr.span)
+        case Arith(op, a, b):
+            return Arith(op, f(a), f(b), expr.span)
+        case Compare(cop, a, b):
+            return Compare(cop, f(a), f(b), expr.span)
+        case Logic(lop, a, b):
+            return Logic(lop, f(a), f(b), expr.span)
+        case Neg(a):
+            return Neg(f(a), expr.span)
+        case Round(rop, a):
+            return Round(rop, f(a), expr.span)
+        case Not(a):
+            return Not(f(a), expr.span)
+        case MinMax(mop, args):
+            return MinMax(mop, tuple(f(a) for a in args), expr.span)
+        case Cond(c, a, b):
+            return Cond(f(c), f(a), f(b), expr.span)
+        case Sum(var, lo, hi, body):
+            return Sum(var, f(lo), f(hi), f(body), expr.span)
+        case _:
+            assert_never(expr)
+
+
 def free_names(expr: Expr) -> frozenset[str]:
     """Names that ``expr`` needs a value for."""
     match expr:
@@ -100,33 +129,13 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
         return substitute(e, values)
 
     match expr:
-        case Num() | Truth():
-            return expr
         case Var(name):
             return values.get(name, expr)
-        case Cell(name, index):
-            return Cell(name, tuple(go(i) for i in index), expr.span)
-        case Arith(op, a, b):
-            return Arith(op, go(a), go(b), expr.span)
-        case Compare(cop, a, b):
-            return Compare(cop, go(a), go(b), expr.span)
-        case Logic(lop, a, b):
-            return Logic(lop, go(a), go(b), expr.span)
-        case Neg(a):
-            return Neg(go(a), expr.span)
-        case Round(rop, a):
-            return Round(rop, go(a), expr.span)
-        case Not(a):
-            return Not(go(a), expr.span)
-        case MinMax(mop, args):
-            return MinMax(mop, tuple(go(a) for a in args), expr.span)
-        case Cond(c, a, b):
-            return Cond(go(c), go(a), go(b), expr.span)
         case Sum(var, lo, hi, body):
             inner = {k: v for k, v in values.items() if k != var}
             return Sum(var, go(lo), go(hi), substitute(body, inner), expr.span)
         case _:
-            assert_never(expr)
+            return map_children(expr, go)
 
 
 def map_value(value: Value, f: OnExpr) -> Value:
@@ -176,12 +185,19 @@ def map_stmt(stmt: Stmt, f: OnExpr) -> Stmt:
             )
         case Wait(pending):
             return replace(stmt, pending=f(pending))
-        case Await(_, count):
-            return replace(stmt, count=f(count))
+        case Await(_, count, index, phase):
+            return replace(
+                stmt,
+                count=f(count),
+                index=None if index is None else f(index),
+                phase=None if phase is None else f(phase),
+            )
+        case Arrive(_, index):
+            return stmt if index is None else replace(stmt, index=f(index))
         case Hint(_, factor, access):
             inner = None if access is None else map_access(access, f)
             return replace(stmt, factor=f(factor), access=inner)
-        case Barrier() | Commit() | Arrive():
+        case Barrier() | Commit():
             return stmt
         case _:
             assert_never(stmt)

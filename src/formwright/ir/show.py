@@ -232,6 +232,10 @@ def show_apply(apply: Apply, box: bool) -> str:
     return " ".join(parts)
 
 
+def _counter(name: str, place: Expr | None) -> str:
+    return name if place is None else f"{name}[{show_expr(place)}]"
+
+
 def show_stmt(stmt: Stmt) -> str:
     """The first line of a statement; ``for``, ``par`` and ``if`` end in a colon."""
     match stmt:
@@ -252,10 +256,11 @@ def show_stmt(stmt: Stmt) -> str:
             return "commit"
         case Wait(pending):
             return f"wait {show_expr(pending)}"
-        case Arrive(counter):
-            return f"arrive {counter}"
-        case Await(counter, count):
-            return f"await {counter}, {show_expr(count)}"
+        case Arrive(counter, place):
+            return f"arrive {_counter(counter, place)}"
+        case Await(counter, count, place, phase):
+            seen = "" if phase is None else f" phase {show_expr(phase)}"
+            return f"await {_counter(counter, place)}, {show_expr(count)}{seen}"
         case Hint(_, _, access) if access is not None:
             return f"hint prefetch {show_access(access)}"
         case Hint(_, factor, _):

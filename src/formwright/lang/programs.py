@@ -50,6 +50,7 @@ class ProgramResolver:
         self.buffers = {t.name: t for t in tensors}
         self.pars: list[str] = []
         self.arrived: set[str] = set()
+        self.placed: dict[str, bool] = {}
         self.awaited: list[tuple[str, Span]] = []
 
     def program(self, blocks: tuple[Block, ...]) -> tuple[Stmt, ...]:
@@ -105,13 +106,15 @@ class ProgramResolver:
             case Wait(pending):
                 self._integer(pending)
                 return head
-            case Arrive(counter):
-                self._counter(counter, head.span)
+            case Arrive(counter, place):
+                self._counter(counter, place, head.span)
                 self.arrived.add(counter)
                 return head
-            case Await(counter, count):
-                self._counter(counter, head.span)
+            case Await(counter, count, place, phase):
+                self._counter(counter, place, head.span)
                 self._integer(count)
+                if phase is not None:
+                    self._integer(phase)
                 self.awaited.append((counter, block.spans[0]))
                 return head
             case Hint(_, factor, access):
@@ -132,7 +135,15 @@ class ProgramResolver:
         with self.names.bound(pairs):
             yield
 
-    def _counter(self, name: str, span: Span | None) -> None:
+    def _counter(self, name: str, place: Expr | None, span: Span | None) -> None:
+        if place is not None:
+            self._integer(place)
+        if self.placed.setdefault(name, place is not None) != (place is not None):
+            self.faults.add(
+                f'the counter "{name}" has a place here and none elsewhere, or the other way round',
+                span,
+                f"write {name}[e] everywhere, or nowhere",
+            )
         if "team" not in self.pars and not self.faults.lost_headers:
             self.faults.add("a counter outside a team", span, "put it in par team")
         taken = self.names.table.get(name)

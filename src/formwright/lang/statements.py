@@ -124,7 +124,8 @@ class ProgramReader:
                 case "arrive":
                     cursor.next()
                     counter = cursor.name("the counter")
-                    return Arrive(counter.text, cursor.since(token)), (counter.span,)
+                    place = _place(cursor, values)
+                    return Arrive(counter.text, place, cursor.since(token)), (counter.span,)
                 case "await":
                     return _await(cursor, values)
                 case "hint":
@@ -247,9 +248,20 @@ def _if(cursor: Cursor, values: ValueReader) -> If:
 def _await(cursor: Cursor, values: ValueReader) -> tuple[Await, tuple[Span, ...]]:
     start = cursor.next()
     counter = cursor.name("the counter")
+    place = _place(cursor, values)
     cursor.expect(",", "behind the counter", "write await counter, count")
     count = values.expressions.expression()
-    return Await(counter.text, count, cursor.since(start)), (counter.span,)
+    phase = values.expressions.expression() if cursor.take("phase") else None
+    return Await(counter.text, count, place, phase, cursor.since(start)), (counter.span,)
+
+
+def _place(cursor: Cursor, values: ValueReader) -> Expr | None:
+    """``[e]`` behind a counter that is a cell of an array of them."""
+    if not cursor.take("["):
+        return None
+    place = values.expressions.expression()
+    cursor.expect("]", "to close the place of the counter")
+    return place
 
 
 def _hint(cursor: Cursor, values: ValueReader) -> Hint:

@@ -29,7 +29,7 @@ from formwright.ir.program import (
     Value,
     Wait,
 )
-from formwright.ir.rewrite import accesses
+from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.show import show_access
 from formwright.ir.template import Template
 from formwright.replay.compiled import (
@@ -114,6 +114,8 @@ class ApplyCode:
     owner: tuple[AccessCode, int] | None
     torn_owner: str
     reads: frozenset[str]
+    role: tuple[BoolCode, ...]
+    """Guards around it that name the agent of its team (rule P14)."""
     stmt: Apply = field(repr=False)
 
 
@@ -126,6 +128,8 @@ class SyncCode:
     stmt: Barrier | Commit | Wait | Arrive | Await = field(repr=False)
     count: IntCode | None = None
     counter: str = ""
+    index: IntCode | None = None
+    phase: IntCode | None = None
 
 
 Code = ForCode | ParCode | IfCode | AllocCode | ApplyCode | SyncCode
@@ -181,6 +185,9 @@ class _Compiler:
         self._constants = constants
         self._dists = dists
         self._count = 0
+        self._team: frozenset[str] = frozenset()
+        self._role: tuple[Expr, ...] = ()
+        self._roles: dict[str, tuple[Expr, ...]] = {}
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Code, ...]:
         return tuple(self.stmt(s) for s in body if not isinstance(s, Hint))
@@ -206,9 +213,18 @@ class _Compiler:
                 return ForCode(number, var, self._int(lo), self._int(hi), self.block(body))
             case Par(kind, names, extents, body):
                 codes = tuple(self._int(e) for e in extents)
-                return ParCode(number, kind, names, codes, self.block(body))
+                outer = (self._team, self._role)
+                self._team, self._role = frozenset(names if kind == "team" else ()), ()
+                inside = self.block(body)
+                self._team, self._role = outer
+                return ParCode(number, kind, names, codes, inside)
             case If(cond, body):
-                return IfCode(compile_bool(cond, self._constants), self.block(body))
+                role = self._role
+                if free_names(cond) & self._team:
+                    self._role = (*role, cond)
+                inside = self.block(body)
+                self._role = role
+                return IfCode(compile_bool(cond, self._constants), inside)
             case Apply():
                 return self._apply(stmt, number)
             case Barrier():
@@ -217,14 +233,19 @@ class _Compiler:
                 return SyncCode(number, "commit", stmt)
             case Wait(pending):
                 return SyncCode(number, "wait", stmt, self._int(pending))
-            case Arrive(counter):
-                return SyncCode(number, "arrive", stmt, None, counter)
-            case Await(counter, count):
-                return SyncCode(number, "await", stmt, self._int(count), counter)
+            case Arrive(counter, place):
+                return SyncCode(number, "arrive", stmt, None, counter, self._maybe(place))
+            case Await(counter, count, place, phase):
+                many = self._int(count)
+                where, seen = self._maybe(place), self._maybe(phase)
+                return SyncCode(number, "await", stmt, many, counter, where, seen)
             case Hint():
                 raise AssertionError("hints are left out of compiled blocks")
             case _:
                 assert_never(stmt)
+
+    def _maybe(self, expr: Expr | None) -> IntCode | None:
+        return None if expr is None else self._int(expr)
 
     def _int(self, expr: Expr) -> IntCode:
         return compile_int(expr, self._constants)
@@ -249,10 +270,14 @@ class _Compiler:
             None if owner is None else (self._access(owner), self._dists[owner.buffer]),
             self._torn_owner(deciding),
             frozenset(a.buffer for a in accesses(stmt.value)),
+            tuple(compile_bool(c, self._constants) for c in self._role),
             stmt,
         )
 
     def _torn_owner(self, deciding: list[Access]) -> str:
+        for access in deciding:
+            if self._roles.setdefault(access.buffer, self._role) != self._role:
+                return f"{access.buffer} has dist and is used in two roles (rule P14)"
         if len({a.index[: self._dists[a.buffer]] for a in deciding}) < 2:
             return ""
         names = " and ".join(dict.fromkeys(show_access(a) for a in deciding))

@@ -81,6 +81,8 @@ def schedule_names(program: tuple[Stmt, ...]) -> Names:
                 found.update(free_names(stmt.pending))
             elif isinstance(stmt, Await):
                 found.update(free_names(stmt.count))
+                for expr in (stmt.index, stmt.phase):
+                    found.update(frozenset() if expr is None else free_names(expr))
             elif isinstance(stmt, For | Par | If):
                 walk(stmt.body)
 

@@ -7,7 +7,7 @@ from formwright.replay.events import Anomaly, AnomalyKind
 from formwright.replay.runner import Outcome
 
 ORDER_CONDITIONS = frozenset(
-    {"race", "readiness", "lifetime", "order", "single", "uniform", "agreement"}
+    {"race", "readiness", "lifetime", "order", "single", "uniform", "progress", "agreement"}
 )
 """Conditions that need adversarial schedules; the others are seen in the textual order."""
 
@@ -62,8 +62,10 @@ def finding(
     """
     if condition == "race" and known is not None:
         outcome = _beyond(outcome, known)
-    if condition == "uniform" and outcome.stuck:
+    if condition in ("uniform", "progress") and outcome.stuck:
         return Finding("deadlock: " + "; ".join(outcome.stuck))
+    if condition == "progress":
+        return None
     if condition == "divisor":
         return Finding(outcome.error) if outcome.error else None
     kinds = _CELLS.get(condition, frozenset() if condition in _ANOMALIES else None)

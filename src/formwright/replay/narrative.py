@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from formwright.ir.evaluate import evaluate
-from formwright.ir.expr import Scalar
+from formwright.ir.expr import Expr, Scalar
 from formwright.ir.program import (
     Access,
     Apply,
@@ -144,11 +144,13 @@ def _deed(event: Event, point: int, constants: Mapping[str, Scalar]) -> str:
             return "commit"
         case Wait(pending):
             return f"wait {evaluate(pending, {**constants, **event.env})}"
-        case Arrive(counter):
-            return f"arrive {counter}"
-        case Await(counter, count):
-            reached = evaluate(count, {**constants, **event.env})
-            return f"await {counter}, {reached}"
+        case Arrive(counter, place):
+            env = {**constants, **event.env}
+            return f"arrive {counter}{_place(place, env)}"
+        case Await(counter, count, place, phase):
+            env = {**constants, **event.env}
+            seen = "" if phase is None else f" phase {evaluate(phase, env)}"
+            return f"await {counter}{_place(place, env)}, {evaluate(count, env)}{seen}"
         case _:
             assert_never(stmt)
 
@@ -201,3 +203,7 @@ def _without_common_prefix(lines: list[str], agents: list[str]) -> list[str]:
     if len(blocks) != 1 or not (block := blocks.pop()):
         return lines
     return [line.removeprefix(block + " ") for line in lines]
+
+
+def _place(place: Expr | None, env: Mapping[str, Scalar]) -> str:
+    return "" if place is None else f"[{evaluate(place, env)}]"

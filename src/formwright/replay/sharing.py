@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import product
+from typing import NamedTuple
 
 from formwright.ir.evaluate import EvaluationError
 from formwright.replay.code import ApplyCode
@@ -16,12 +17,19 @@ BOX_LIMIT = 1_000_000
 """A box with more points is not walked; the run is given up."""
 
 
+class Share(NamedTuple):
+    """The place of an agent among the ``size`` agents that share the points of an apply."""
+
+    rank: int
+    size: int
+
+
 class BudgetError(Exception):
     """A run is longer than its budget of points and steps."""
 
 
 def owned_points(
-    memory: Memory, schedule: Schedule, agent: Agent, frame: Frame, node: ApplyCode
+    memory: Memory, schedule: Schedule, share: Share, agent: Agent, frame: Frame, node: ApplyCode
 ) -> tuple[Point, ...]:
     """The agent's points in the order in which it runs them (rule P4).
 
@@ -37,17 +45,18 @@ def owned_points(
     if total > BOX_LIMIT:
         raise BudgetError
     points = product(*(range(e) for e in extents))
-    if agent.size == 1:
+    if share.size == 1:
         owned = tuple(points)
     elif node.owner is None:
-        owned = tuple(_by_place(schedule, agent, frame, node, total, points))
+        owned = tuple(_by_place(schedule, share, agent, frame, node, total, points))
     else:
-        owned = tuple(_by_cell(memory, schedule, agent, frame, node, points))
+        owned = tuple(_by_cell(memory, schedule, share, frame, node, points))
     return owned[::-1] if schedule.backward else owned
 
 
 def _by_place(
     schedule: Schedule,
+    share: Share,
     agent: Agent,
     frame: Frame,
     node: ApplyCode,
@@ -57,15 +66,15 @@ def _by_place(
     """The place in the box decides; at random it may differ from instance to instance."""
     instance = (node.number, [v for n, v in frame.env.items() if n not in agent.names])
     for place, point in enumerate(points):
-        owner = owner_of_point(schedule.owners, place, total, agent.size, schedule.seed, instance)
-        if owner == agent.rank:
+        owner = owner_of_point(schedule.owners, place, total, share.size, schedule.seed, instance)
+        if owner == share.rank:
             yield point
 
 
 def _by_cell(
     memory: Memory,
     schedule: Schedule,
-    agent: Agent,
+    share: Share,
     frame: Frame,
     node: ApplyCode,
     points: Iterator[Point],
@@ -79,6 +88,6 @@ def _by_cell(
     for point in points:
         env.update(zip(node.names, point, strict=True))
         index = tuple([i(env) for i in access.index[:count]])
-        owner = owner_of_cell(schedule.owners, index, shape, agent.size, schedule.seed)
-        if owner == agent.rank:
+        owner = owner_of_cell(schedule.owners, index, shape, share.size, schedule.seed)
+        if owner == share.rank:
             yield point

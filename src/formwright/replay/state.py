@@ -13,6 +13,9 @@ Path = tuple[tuple[int, tuple[int, ...]], ...]
 Cell = tuple[int, int, tuple[int, ...]]
 """A physical cell: allocation, slot, index."""
 
+Counter = tuple[Path, int, str, int]
+"""A counter: the agent that forked the team, the number of the ``par``, name and place."""
+
 Held = tuple[int, int]
 """What a cell holds: the generation and the number of the value."""
 
@@ -115,7 +118,7 @@ class State:
 
     agents: dict[Path, Agent]
     memory: dict[Cell, Held]
-    counters: dict[tuple[Path, str], int]
+    counters: dict[Counter, int]
     assigned: set[tuple[int, int, tuple[int, ...]]]
 
     def copy(self) -> "State":

@@ -93,14 +93,21 @@ def _own(stmt: Stmt) -> Iterator[tuple[Way, Expr]]:
             yield from expressions_of(value, inside)
         case Wait(pending):
             yield (), pending
-        case Await(_, count):
+        case Arrive(_, place):
+            if place is not None:
+                yield (), place
+        case Await(_, count, place, phase):
             yield (), count
+            if place is not None:
+                yield (), place
+            if phase is not None:
+                yield (), Arith("mod", ZERO, phase, stmt.span)
         case Hint(_, factor, access):
             yield (), factor
             if access is not None:
                 for expr in expressions_in(access):
                     yield (), expr
-        case Barrier() | Commit() | Arrive():
+        case Barrier() | Commit():
             return
         case _:
             assert_never(stmt)
