@@ -93,12 +93,25 @@ def weakest(
         list[str] | None,
         typer.Option("--set", help="A workload to give the loss for; may be repeated."),
     ] = None,
+    infer: Annotated[
+        bool, typer.Option("--infer", help="Find the weakest linear condition from nothing.")
+    ] = False,
     json_: Json = False,
 ) -> int:
     """Compare the requirement with what is really safe: exact, too strong, too weak."""
-    from formwright.flow.weakening import weakest_of
+    from formwright.flow.weakening import infer_of, weakest_of
     from formwright.report.weakest import print_weakest, weakest_as_json
 
+    if infer:
+        from formwright.report.inferred import inferred_as_json, print_inferred
+
+        with status_line() as say:
+            found = infer_of(file, progress=say)
+        if json_:
+            emit_json(inferred_as_json(found))
+        else:
+            print_inferred(console(), found)
+        return HELD if found.weakest else NOT_MET
     with status_line() as say:
         result = weakest_of(file, chip, tuple(set_ or ()), say)
     if json_:

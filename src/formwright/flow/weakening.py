@@ -3,16 +3,18 @@
 from collections.abc import Callable
 
 from formwright.flow.chips import open_chip
+from formwright.flow.inferring import Inferred, Menus, infer
 from formwright.flow.parameters import bind, parse_settings
 from formwright.flow.weakest import Bounded, Weakest, weakest
-from formwright.ir.expr import Scalar
+from formwright.ir.expr import Expr, Scalar
 from formwright.ir.inline import inlined
+from formwright.ir.show import show_expr
 from formwright.lang import load
 from formwright.milp.solve import solve
 from formwright.proof.refutation import Refutation
 from formwright.proof.verdict import Counterexample, Verdict
 from formwright.replay import replay
-from formwright.smt import safe_bounds, safe_conditions
+from formwright.smt import safe_bounds, safe_conditions, safe_under
 
 LARGE = 4096
 TEAM = 8
@@ -59,3 +61,36 @@ def weakest_of(
         return tuple(Bounded(point, b.iterations, b.most, b.exact) for b in found)
 
     return weakest(template, workloads, safe, solve, why, bounds)
+
+
+def infer_of(
+    reference: str,
+    reads_extents: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Inferred:
+    """The weakest linear precondition of a template by name, whatever it requires itself.
+
+    ``reads_extents``: also the wider condition that knows the number of iterations.
+    """
+    _, template = load(reference)
+    closed = inlined(template)
+
+    def say(what: str, where: str) -> None:
+        if progress is not None:
+            progress(f"{what} {where}")
+
+    def safe(point: dict[str, int]) -> Verdict:
+        say("proving", ", ".join(f"{n} = {v}" for n, v in point.items()))
+        return safe_conditions(closed, point)
+
+    def under(condition: Expr, menus: Menus) -> tuple[Verdict, dict[str, int]]:
+        say("proving for all points of", show_expr(condition))
+        found = safe_under(closed, condition, menus)
+        return found.verdict, found.point
+
+    def bounds(point: dict[str, int]) -> tuple[Bounded, ...]:
+        say("counting iterations at", ", ".join(f"{n} = {v}" for n, v in point.items()))
+        found = safe_bounds(closed, point)
+        return tuple(Bounded(point, b.iterations, b.most, b.exact) for b in found)
+
+    return infer(closed, safe, under, bounds if reads_extents else None)

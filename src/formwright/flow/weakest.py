@@ -176,7 +176,7 @@ def _mentioned(template: Template, conditions: tuple[Expr, ...]) -> tuple[str, .
     used = frozenset[str]().union(*(free_names(c) for c in conditions))
     decisions = frozenset(d.name for d in template.decisions)
     if used & decisions:
-        used |= schedule_names(template.program) | _switches(template.program, decisions)
+        used |= set(schedule_decisions(template))
     names = tuple(d.name for d in template.decisions if d.name in used)
     if not names:
         raise fail(
@@ -185,6 +185,13 @@ def _mentioned(template: Template, conditions: tuple[Expr, ...]) -> tuple[str, .
             "write the precondition in the section requires",
         )
     return names
+
+
+def schedule_decisions(template: Template) -> tuple[str, ...]:
+    """The decisions that the order of events hangs on, in the template's order."""
+    decisions = frozenset(d.name for d in template.decisions)
+    used = schedule_names(template.program) | _switches(template.program, decisions)
+    return tuple(d.name for d in template.decisions if d.name in used)
 
 
 def _switches(body: tuple[Stmt, ...], decisions: frozenset[str]) -> frozenset[str]:

@@ -4,6 +4,6 @@ Importing this package loads the solver; callers on the parse path import it lat
 """
 
 from formwright.smt.prove import prove
-from formwright.smt.weakest import Bound, safe_bounds, safe_conditions
+from formwright.smt.weakest import Bound, safe_bounds, safe_conditions, safe_under
 
-__all__ = ["Bound", "prove", "safe_bounds", "safe_conditions"]
+__all__ = ["Bound", "prove", "safe_bounds", "safe_conditions", "safe_under"]

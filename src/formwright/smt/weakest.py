@@ -69,6 +69,31 @@ def safe_bounds(
         return ()
 
 
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Whether every point that meets a condition is safe; ``point`` is one that is not."""
+
+    verdict: Verdict
+    point: dict[str, int]
+
+
+def safe_under(
+    template: Template,
+    condition: Expr,
+    points: Mapping[str, tuple[int, ...]],
+    timeout_ms: int = 3000,
+) -> Family:
+    """Whether every schedule is right for all values in ``points`` that meet ``condition``.
+
+    One proof for all of them, with everything else symbolic; conditions of the template about
+    those decisions alone are dropped, as in :func:`safe_conditions`.
+    """
+    try:
+        return _family(inlined(template)).under(condition, points, timeout_ms)
+    except UnderivableError:
+        return Family("unresolved", {})
+
+
 class _Family:
     """The schedule conditions of one template, derived once for all points."""
 
@@ -112,6 +137,26 @@ class _Family:
         found = (self._bound(e, values, left, clock) for e in _iterations(self._template))
         return tuple(bound for bound in found if bound is not None)
 
+    def under(
+        self, condition: Expr, points: Mapping[str, tuple[int, ...]], timeout_ms: int
+    ) -> Family:
+        clock, menus = Clock(timeout_ms), dict(points)
+        kept = [c for c in schedule_conditions(self._template) if not free_names(c) <= set(menus)]
+        rules = premises(self._template, [*kept, condition], self._atoms, menus)
+        solver, worst = Solver(self._atoms, rules, clock, self._linear), "proved"
+        for query in self._queries:
+            clock.start()
+            try:
+                answer = solver.answer(query)
+            except (UnderivableError, ArithmeticError, z3.Z3Exception):
+                worst = "unresolved"
+                continue
+            if answer.status == "sat" and all(n in answer.values for n in menus):
+                return Family("refuted", {n: int(answer.values[n]) for n in menus})
+            if answer.status != "unsat":
+                worst = "unresolved"
+        return Family(_WORST[worst], {})
+
     def _bound(
         self, iterations: Expr, values: Mapping[str, int], left: Sequence[Query], clock: Clock
     ) -> Bound | None:
@@ -138,6 +183,7 @@ class _Family:
         return frozenset(self._atoms.closure(direct))
 
 
+_WORST: dict[str, Verdict] = {"proved": "proved", "unresolved": "unresolved"}
 _VERDICTS: dict[Status, Verdict] = {"unsat": "proved", "sat": "refuted", "unknown": "unresolved"}
 
 
