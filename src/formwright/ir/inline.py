@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from formwright.ir.expr import Expr
+from formwright.ir.inline_steps import inlined_step
 from formwright.ir.program import Stmt
 from formwright.ir.rewrite import map_body, map_buffer, substitute
 from formwright.ir.template import Cost, CostBound, Definition, Template
@@ -27,6 +28,9 @@ def inlined(template: Template) -> Template:
         program=program,
         globals=tuple(map_buffer(b, f) for b in template.globals),
         cost=None if template.cost is None else _cost(template.cost, values),
+        refinement=None
+        if template.refinement is None
+        else inlined_step(template.refinement, values),
     )
 
 

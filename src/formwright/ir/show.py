@@ -89,6 +89,16 @@ def show_expr(expr: Expr, tight: bool = False) -> str:
     return _expr(expr, tight)
 
 
+def show_conjunct(expr: Expr) -> str:
+    """``expr`` as a part of what ``and`` joins, in brackets where needed."""
+    return _at(expr, _LOGIC["and"], False)
+
+
+def show_term(expr: Expr) -> str:
+    """``expr`` as a range's end or a summand: in brackets when it is a comparison or reaches on."""
+    return _at(expr, _ADD, False)
+
+
 def _level(expr: Expr) -> int:
     """How strongly the outermost operator binds."""
     match expr:

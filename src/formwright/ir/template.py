@@ -10,6 +10,7 @@ from fractions import Fraction
 from formwright.base.source import Span
 from formwright.ir.expr import Expr
 from formwright.ir.program import Buffer, Stmt, Value
+from formwright.ir.system import Refinement
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ class Scope:
     relations: tuple[Expr, ...] = ()
     semantics: str = ""
     structure: str = ""
+    given: tuple[Parameter, ...] = ()
+    """Decisions of steps above this one: integers, each with its condition (rule S2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +160,5 @@ class Template:
     outline: Outline
     cost: Cost | None
     span: Span | None = field(default=None, compare=False, repr=False)
+    refinement: Refinement | None = None
+    """A step in place of a program: ``program`` and ``globals`` are empty then."""

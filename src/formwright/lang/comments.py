@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from formwright.base.source import Source
 from formwright.lang.faults import Faults
-from formwright.lang.format import Section, TextLine, sections
+from formwright.lang.format import sections
+from formwright.lang.format_lines import Section, TextLine
 from formwright.lang.layout import Row, rows
 from formwright.lang.lexer import comment_at, lines
 from formwright.lang.parser import parse

@@ -5,6 +5,18 @@ from dataclasses import dataclass, field
 from formwright.base.source import Span
 from formwright.ir.expr import Expr
 from formwright.ir.program import Access, ApplyOp, BoxVar, DType, Stmt, Value
+from formwright.ir.system import (
+    Action,
+    Assumption,
+    Index,
+    Invariant,
+    Let,
+    Match,
+    Pick,
+    RankTerm,
+    StateVar,
+    Total,
+)
 from formwright.ir.template import Coefficient, Constraint, CostBound, Definition, Requirement
 
 
@@ -75,6 +87,44 @@ class RawCost:
 
 
 @dataclass(slots=True)
+class RawSystem:
+    """``final`` and ``result`` are None where no line gives them."""
+
+    name: str
+    span: Span
+    tokens: list[Index] = field(default_factory=list)
+    state: list[StateVar] = field(default_factory=list)
+    lets: list[Let] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    final: Expr | None = None
+    result: tuple[Expr, ...] | None = None
+    rank: list[RankTerm] = field(default_factory=list)
+    read: bool = True
+    """All its lines were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawMatch:
+    match: Match
+    params: tuple[tuple[str, Span], ...]
+
+
+@dataclass(slots=True)
+class RawStep:
+    """``sections``: words and places of the sections that a step alone has."""
+
+    coarse: RawSystem | None = None
+    fine: RawSystem | None = None
+    sections: list[tuple[str, Span]] = field(default_factory=list)
+    relation: list[Invariant] = field(default_factory=list)
+    totals: list[Total] = field(default_factory=list)
+    matches: list[RawMatch] = field(default_factory=list)
+    picks: list[Pick] = field(default_factory=list)
+    rank: list[RankTerm] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Draft:
     """Filled section by section; what a fault hid stays empty."""
 
@@ -87,6 +137,7 @@ class Draft:
     workload: RawWorkload | None = None
     extents: list[RawParameter] = field(default_factory=list)
     agents: list[RawParameter] = field(default_factory=list)
+    given: list[RawParameter] = field(default_factory=list)
     chip: list[RawParameter] = field(default_factory=list)
     relations: list[Expr] = field(default_factory=list)
     dtypes: list[tuple[str, DType, Span]] = field(default_factory=list)
@@ -102,3 +153,4 @@ class Draft:
     rank: str = ""
     prove: list[tuple[str, Span]] = field(default_factory=list)
     cost: RawCost | None = None
+    step: RawStep = field(default_factory=RawStep)

@@ -1,11 +1,10 @@
 """Templates to text: ``parse(format_template(t)) == t`` for every parsed template."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import assert_never
 
-from formwright.base.source import Span
 from formwright.ir.expr import Var
 from formwright.ir.program import (
     Alloc,
@@ -41,21 +40,8 @@ from formwright.ir.template import (
     Workload,
 )
 from formwright.lang.boxes import agreed_box, free_places
-
-WIDTH = 100
-"""Lists of parameters are broken before this column."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextLine:
-    """A line of output with the line of the source that it comes from, if known."""
-
-    text: str
-    source: int | None = None
-
-
-Section = tuple[str, list[TextLine]]
-"""The section's word and its lines, the head first."""
+from formwright.lang.format_lines import WIDTH, Section, TextLine, line, quoted
+from formwright.lang.format_steps import step_sections
 
 
 def format_template(template: Template) -> str:
@@ -68,7 +54,7 @@ def sections(template: Template) -> list[Section]:
     """The sections of the text in their order, empty ones left out."""
     t = template
     found: list[Section] = [
-        ("template", [_line(f"template {t.name} : {t.coarse} -> {t.fine}", t.span)])
+        ("template", [line(f"template {t.name} : {t.coarse} -> {t.fine}", t.span)])
     ]
     if t.object_name:
         found.append(("object", _indented([f"object {t.object_name}"], [quoted(t.object_text)])))
@@ -80,9 +66,12 @@ def sections(template: Template) -> list[Section]:
     if t.constraints:
         found.append(("constraints", [TextLine("constraints"), *_constraints(t.constraints)]))
     if t.requires:
-        rows = [_line(f"  {r.name}: {show_expr(r.condition)}", r.span) for r in t.requires]
+        rows = [line(f"  {r.name}: {show_expr(r.condition)}", r.span) for r in t.requires]
         found.append(("requires", [TextLine("requires"), *rows]))
-    found.append(("program", [TextLine("program"), *_Program(t).lines()]))
+    if t.refinement is None:
+        found.append(("program", [TextLine("program"), *_Program(t).lines()]))
+    else:
+        found.extend(step_sections(t.refinement))
     outline = _outline(t.outline)
     if outline:
         found.append(("outline", outline))
@@ -91,28 +80,19 @@ def sections(template: Template) -> list[Section]:
     return found
 
 
-def quoted(text: str) -> str:
-    """A text in quotes, with quotes and backslashes escaped (rule L2)."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _line(text: str, span: Span | None) -> TextLine:
-    return TextLine(text, None if span is None else span.line)
-
-
 def _indented(head: list[str], rows: list[str]) -> list[TextLine]:
     return [TextLine(text) for text in chain(head, (f"  {row}" for row in rows))]
 
 
 def _scope(scope: Scope) -> Iterator[TextLine]:
     workload = scope.workload
-    yield _line(f"  workload  {_workload(workload)}", workload.span)
+    yield line(f"  workload  {_workload(workload)}", workload.span)
     yield from _parameters("extents", scope.extents)
     yield from _parameters("agents", scope.agents)
+    yield from _parameters("given", scope.given)
     yield from _parameters("chip", scope.chip)
     for relation in scope.relations:
-        yield _line(f"  where     {show_expr(relation)}", relation.span)
+        yield line(f"  where     {show_expr(relation)}", relation.span)
     typed = [t for t in (*workload.inputs, workload.output) if t.dtype != "f32"]
     if typed:
         yield TextLine("  dtypes    " + ", ".join(f"{t.name} {t.dtype}" for t in typed))
@@ -179,7 +159,7 @@ def _decisions(decisions: Sequence[Decision]) -> Iterator[TextLine]:
     width = max(len(d.name) for d in decisions)
     for d in decisions:
         extra = f" also {_menu(d.extra)}" if d.extra else ""
-        yield _line(f"  {d.name:<{width}} in {_menu(d.menu)}{extra}", d.span)
+        yield line(f"  {d.name:<{width}} in {_menu(d.menu)}{extra}", d.span)
 
 
 def _menu(values: Iterable[int]) -> str:
@@ -189,14 +169,14 @@ def _menu(values: Iterable[int]) -> str:
 def _definitions(definitions: Sequence[Definition]) -> Iterator[TextLine]:
     width = max(len(d.name) for d in definitions)
     for d in definitions:
-        yield _line(f"  {d.name:<{width}} = {show_expr(d.value)}", d.span)
+        yield line(f"  {d.name:<{width}} = {show_expr(d.value)}", d.span)
 
 
 def _constraints(constraints: Sequence[Constraint]) -> Iterator[TextLine]:
     heads = [c.name if c.wall is None else f"{c.name} wall {c.wall}" for c in constraints]
     width = max(map(len, heads))
     for head, c in zip(heads, constraints, strict=True):
-        yield _line(f"  {head:<{width}} : {show_expr(c.condition)}", c.span)
+        yield line(f"  {head:<{width}} : {show_expr(c.condition)}", c.span)
 
 
 def _outline(outline: Outline) -> list[TextLine]:
@@ -214,14 +194,14 @@ def _outline(outline: Outline) -> list[TextLine]:
 def _cost(cost: Cost) -> list[TextLine]:
     found = [TextLine(f"cost {cost.name} {cost.unit}")]
     for c in cost.coefficients:
-        found.append(_line(f"  coefficient {c.name} = {show_number(c.default)}", c.span))
+        found.append(line(f"  coefficient {c.name} = {show_number(c.default)}", c.span))
     if cost.definitions:
         found.extend(_definitions(cost.definitions))
     for b in cost.bounds:
         guard = "" if b.guard is None else f" if {show_expr(b.guard)}"
-        found.append(_line(f"  {cost.name} >= {show_expr(b.value)}{guard}", b.span))
+        found.append(line(f"  {cost.name} >= {show_expr(b.value)}{guard}", b.span))
     for p in cost.prefer:
-        found.append(_line(f"  prefer {show_expr(p)}", p.span))
+        found.append(line(f"  prefer {show_expr(p)}", p.span))
     return found
 
 
@@ -244,7 +224,7 @@ class _Program:
         allocated: list[str] = []
         for stmt in body:
             text = show_apply(stmt, self._boxed(stmt)) if isinstance(stmt, Apply) else ""
-            yield _line(indent + (text or show_stmt(stmt)), stmt.span)
+            yield line(indent + (text or show_stmt(stmt)), stmt.span)
             match stmt:
                 case Alloc(buffers):
                     self.buffers.update((b.name, b) for b in buffers)

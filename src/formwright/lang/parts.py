@@ -33,16 +33,21 @@ def bare(row: Row, faults: Faults) -> None:
         head(row).finish(f'"{row.line.tokens[0].text}"')
 
 
+def no_children(row: Row, faults: Faults) -> None:
+    """Tells that lines are indented below one that begins no block."""
+    if row.children:
+        faults.add(
+            "this line is indented too far",
+            row.children[0].line.tokens[0].span,
+            "lines of a section stand below one another",
+        )
+        tolerate(row, faults)
+
+
 def cursors(row: Row, faults: Faults) -> Iterator[Cursor]:
     """The lines of a section, cut at semicolons."""
     for child in row.children:
-        if child.children:
-            faults.add(
-                "this line is indented too far",
-                child.children[0].line.tokens[0].span,
-                "lines of a section stand below one another",
-            )
-            tolerate(child, faults)
+        no_children(child, faults)
         part: list[Token] = []
         for token in (*child.line.tokens, child.line.end):
             if token.kind != "end" and not (token.kind == "sign" and token.text == ";"):
@@ -50,6 +55,14 @@ def cursors(row: Row, faults: Faults) -> Iterator[Cursor]:
             elif part:
                 yield Cursor(tuple(part), token if token.kind == "end" else _ended(token))
                 part = []
+
+
+def before(cursor: Cursor, end: int) -> Cursor:
+    """The rest of ``cursor`` up to the token at ``end``."""
+    stop = _ended(cursor.tokens[end]) if end < len(cursor.tokens) else cursor.end
+    part = Cursor(cursor.tokens[:end], stop)
+    part.at = cursor.at
+    return part
 
 
 def _ended(token: Token) -> Token:

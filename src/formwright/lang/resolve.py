@@ -27,6 +27,7 @@ from formwright.lang.faults import Faults
 from formwright.lang.limits import DECISIONS, PRODUCT
 from formwright.lang.names import Kind, Names, Symbol
 from formwright.lang.programs import ProgramResolver
+from formwright.lang.refinements import resolve_step
 from formwright.lang.workloads import WorkloadResolver, tensors
 
 PROVABLE = (
@@ -70,7 +71,11 @@ def resolve(draft: Draft, faults: Faults) -> Template:
     for requirement in draft.requires:
         kinds.condition(requirement.condition, names)
     _unique([(r.name, r.span) for r in draft.requires], "requirement", faults)
-    program = _program(draft, scope.workload, globals_, names)
+    refinement = resolve_step(draft, names)
+    step = draft.step.coarse is not None or draft.step.fine is not None
+    if step:
+        globals_ = ()
+    program = () if step else _program(draft, scope.workload, globals_, names)
     return Template(
         draft.name,
         draft.coarse,
@@ -87,14 +92,16 @@ def resolve(draft: Draft, faults: Faults) -> Template:
         _outline(draft, faults),
         _cost(draft, names),
         draft.span,
+        refinement,
     )
 
 
 def _scope(draft: Draft, names: Names) -> tuple[Scope, tuple[Buffer, ...]]:
     extents = _parameters(draft.extents, "an extent", names)
     agents = _parameters(draft.agents, "an agent count", names)
+    given = _parameters(draft.given, "a decision of a step above", names)
     chip = _parameters(draft.chip, "a field of the chip", names)
-    for parameter in (*draft.extents, *draft.agents, *draft.chip):
+    for parameter in (*draft.extents, *draft.agents, *draft.given, *draft.chip):
         if parameter.condition is not None:
             kinds.condition(parameter.condition, names)
     for relation in draft.relations:
@@ -111,6 +118,7 @@ def _scope(draft: Draft, names: Names) -> tuple[Scope, tuple[Buffer, ...]]:
         tuple(draft.relations),
         draft.semantics,
         draft.structure,
+        given,
     )
     return scope, globals_
 

@@ -16,6 +16,7 @@ SCOPE_ROWS = (
     "workload",
     "extents",
     "agents",
+    "given",
     "chip",
     "where",
     "dtypes",
@@ -50,6 +51,8 @@ def _scope_row(word: str, cursor: Cursor, draft: Draft) -> None:
             draft.extents.extend(_parameters(cursor, "an extent"))
         case "agents":
             draft.agents.extend(_parameters(cursor, "an agent count"))
+        case "given":
+            draft.given.extend(_parameters(cursor, "a decision of a step above"))
         case "chip":
             draft.chip.extend(_parameters(cursor, "a field of the chip", "chip."))
         case "where":

@@ -19,6 +19,14 @@ from formwright.lang.lexer import Token
 from formwright.lang.limits import MENU
 from formwright.lang.scopes import read_scope
 from formwright.lang.statements import ProgramReader
+from formwright.lang.steps import (
+    is_text,
+    read_match,
+    read_progress,
+    read_relation,
+    read_step_rank,
+)
+from formwright.lang.systems import read_system
 
 TEMPLATE_LINE = "write template NAME : coarse -> fine"
 
@@ -49,7 +57,14 @@ def read_sections(source: Source, rows: list[Row], faults: Faults) -> Draft:
 
 def _missing(source: Source, rows: list[Row], seen: dict[str, Span], faults: Faults) -> None:
     at = rows[0].line.tokens[0].span if rows else Span(source.name, 1, 1, 1)
-    for section in ("template", "scope", "program"):
+    step = "coarse" in seen or "fine" in seen
+    if step and "program" in seen:
+        faults.add(
+            "a template has a program or a step",
+            seen["program"],
+            "leave out the program, or the sections coarse and fine",
+        )
+    for section in ("template", "scope", *(("coarse", "fine") if step else ("program",))):
         if section not in seen and rows and (section != "template" or not seen):
             faults.add(f'section "{section}" is missing', at)
     if not rows and not faults.items:
@@ -181,6 +196,14 @@ def _outline_text(row: Row, draft: Draft, faults: Faults) -> None:
         setattr(draft, word, _text_of(parts.head(row), row, f'the text of "{word}"'))
 
 
+def _relation(row: Row, draft: Draft, faults: Faults) -> None:
+    (_outline_text if is_text(row) else read_relation)(row, draft, faults)
+
+
+def _rank(row: Row, draft: Draft, faults: Faults) -> None:
+    (_outline_text if is_text(row) else read_step_rank)(row, draft, faults)
+
+
 def _prove(row: Row, draft: Draft, faults: Faults) -> None:
     with faults.recovering():
         cursor = parts.head(row)
@@ -244,8 +267,12 @@ READERS: dict[str, Callable[[Row, Draft, Faults], None]] = {
     "requires": _requires,
     "program": _program,
     "backward": _outline_text,
-    "relation": _outline_text,
-    "rank": _outline_text,
+    "coarse": read_system,
+    "fine": read_system,
+    "relation": _relation,
+    "match": read_match,
+    "progress": read_progress,
+    "rank": _rank,
     "prove": _prove,
     "cost": _cost,
 }

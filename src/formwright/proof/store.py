@@ -1,10 +1,12 @@
 """Proofs kept by content: a template that did not change is not proved again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from formwright.base.digest import digest
 from formwright.base.files import write_json
 from formwright.ir.inline import inlined
+from formwright.ir.system import System
 from formwright.ir.template import Template
 from formwright.proof.kept import SCHEMA, proof_path, read_proof, text_path
 from formwright.proof.verdict import Proof
@@ -13,6 +15,15 @@ from formwright.proof.verdict import Proof
 def template_digest(template: Template) -> str:
     """The content of a template: names of definitions and places in the file do not count."""
     return digest(inlined(template))
+
+
+def system_digest(system: System) -> str:
+    """The behaviour of a system of an inlined template: equal for equal systems of two steps.
+
+    Its name, its places in the file and the rank that it states do not count; the names of
+    its tokens, variables and actions, and what it assumes, do.
+    """
+    return digest(replace(system, name="", rank=()))
 
 
 class ProofStore:
