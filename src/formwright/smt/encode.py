@@ -3,7 +3,8 @@
 Tested against :func:`formwright.ir.evaluate.evaluate` wherever that has a value.
 """
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from formwright.base.source import Span
@@ -54,6 +55,18 @@ TERM_LIMIT = 2000
 """The most terms that a product of sums may spread into."""
 
 
+class StateEnv(Mapping[str, Poly]):
+    """Names whose values a state of a transition system gives; a condition is 0 or 1 there."""
+
+    @abstractmethod
+    def cell(self, name: str, index: Sequence[Poly], span: Span | None) -> Poly:
+        """The value of an indexed variable."""
+
+    @abstractmethod
+    def binding(self, more: Mapping[str, Poly]) -> "StateEnv":
+        """The same state with further names."""
+
+
 class UnderivableError(Exception):
     """A condition that the verifier can't state; the obligation is ``unresolved``."""
 
@@ -74,8 +87,10 @@ def number(expr: Expr, env: Env, atoms: Atoms) -> Poly:
             return constant(value)
         case Var(name):
             return env[name] if name in env else symbol(name)
-        case Cell():
-            raise UnderivableError(CELL, expr.span)
+        case Cell(name, index):
+            if not isinstance(env, StateEnv):
+                raise UnderivableError(CELL, expr.span)
+            return env.cell(name, [go(i) for i in index], expr.span)
         case Arith("+", a, b):
             return go(a) + go(b)
         case Arith("-", a, b):
@@ -110,6 +125,8 @@ def number(expr: Expr, env: Env, atoms: Atoms) -> Poly:
         case Sum(var, lo, hi, body):
             return _sum(var, go(lo), go(hi), body, env, atoms)
         case Truth() | Compare() | Logic() | Not():
+            if isinstance(env, StateEnv):
+                return atoms.make(Choice(truth(expr, env, atoms), ONE, ZERO))
             raise UnderivableError("a number is needed here, not a condition", expr.span)
         case _:
             assert_never(expr)
@@ -137,9 +154,9 @@ def truth(expr: Expr, env: Env, atoms: Atoms) -> Formula:
         case Cond(c, a, b):
             cond = go(c)
             return disj((conj((cond, go(a))), conj((negated(cond), go(b)))))
-        case Cell():
-            raise UnderivableError(CELL, expr.span)
-        case Num() | Var() | Arith() | Neg() | MinMax() | Round() | Sum():
+        case Var() | Cell() if isinstance(env, StateEnv):
+            return le(ONE, number(expr, env, atoms))
+        case Num() | Var() | Cell() | Arith() | Neg() | MinMax() | Round() | Sum():
             raise UnderivableError("a condition is needed here, not a number", expr.span)
         case _:
             assert_never(expr)
@@ -175,5 +192,10 @@ def _sum(var: str, lo: Poly, hi: Poly, body: Expr, env: Env, atoms: Atoms) -> Po
         raise UnderivableError("a sum whose range is not a short constant", body.span)
     total = ZERO
     for value in range(first, last):
-        total = total + number(body, {**env, var: constant(value)}, atoms)
+        total = total + number(body, _binding(env, var, value), atoms)
     return total
+
+
+def _binding(env: Env, name: str, value: int) -> Env:
+    more = {name: constant(value)}
+    return env.binding(more) if isinstance(env, StateEnv) else {**env, **more}
