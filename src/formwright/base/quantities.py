@@ -23,7 +23,7 @@ UNITS: Final[Mapping[Dimension, Mapping[str, Fraction]]] = {
     | {unit: Fraction(1024**n) for n, unit in enumerate(("KiB/s", "MiB/s", "GiB/s"), 1)},
     "time": {unit: Fraction(1, 1000**n) for n, unit in enumerate(("s", "ms", "us", "ns"))},
     "cycles": {"cycles": Fraction(1), "cycle": Fraction(1)},
-    "area": {"mm2": Fraction(1)},
+    "area": {"mm2": Fraction(1), "um2": Fraction(1, 10**6)},
     "count": {"": Fraction(1)},
     "ratio": {"": Fraction(1), "%": Fraction(1, 100)},
 }

@@ -29,6 +29,10 @@ def _size(low: Fraction, high: Fraction, meaning: str) -> FieldKind:
     return FieldKind("bytes", low, high, meaning)
 
 
+def _area(meaning: str) -> FieldKind:
+    return FieldKind("area", Fraction(0), _M, meaning)
+
+
 def _bandwidth(meaning: str) -> FieldKind:
     return FieldKind("bandwidth", 10 * _M, 1000 * _T, meaning)
 
@@ -55,6 +59,12 @@ FIELDS: Final[Mapping[str, FieldKind]] = {
     "l3_bytes": _size(_KIB, 16 * _KIB**3, "last-level cache that cores share"),
     "line_bytes": _size(Fraction(16), Fraction(1024), "cache line"),
     "page_bytes": _size(_KIB, _KIB**3, "page of virtual memory"),
+    "area": _area("area for shared memory, its ports and what moves data into it, one block"),
+    "byte_area": _area("area of one byte of shared memory"),
+    "instruction_area": _area("area of an instruction that starts a transfer, one block"),
+    "controller_area": _area("area of a controller that carries out transfers, one block"),
+    "port_area": _area("area of one port of one bank of shared memory"),
+    "entry_area": _area("area of one entry of the queue of transfers"),
     "tlb_entries": _count(1, 2**20, "pages that the translation buffer of a core holds"),
 }
 

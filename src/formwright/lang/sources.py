@@ -33,13 +33,21 @@ def load_source(path_or_name: str) -> Source:
             f'no template "{path_or_name}"',
             hint=nearest(path_or_name, shipped()) or f"templates that ship: {known}",
         )
+    return read_source(path, path_or_name)
+
+
+def read_source(path: Path, name: str) -> Source:
+    """The text of the file at ``path``, which messages call ``name``.
+
+    Raises :class:`InputError` when it cannot be read, is too large or is no UTF-8 text.
+    """
     try:
         with path.open("rb") as stream:
             data = stream.read(TEXT_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise fail(f"cannot read {path_or_name}: {reason}") from error
-    return _decoded(path_or_name, data)
+        raise fail(f"cannot read {name}: {reason}") from error
+    return _decoded(name, data)
 
 
 def _decoded(name: str, data: bytes) -> Source:
