@@ -77,21 +77,23 @@ class Solver:
                 return Answer("unsat")
             solver.add(self._linear.whole(more(goal, query.hints)))
             self.queries += 1
-        return self._by_cases(solver, goal, query.hints, small)
+        return self._by_cases(solver, goal, self._used(goal, query.hints), small)
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
-        """A point of the scope where ``formulas`` hold, or ``unsat``."""
-        goal = conj(formulas)
+        """A point of the scope where ``formulas`` and every premise hold, or ``unsat``."""
+        goal, decisions = conj(formulas), list(self._premises.menus)
         solver = self._abstract(goal, ())
         solver.add(self._linear.whole(self._members(goal, ())))
         self.queries += 1
         if self._clock.check(solver) == z3.sat:
             model = solver.model()
-            fixed = {n: int(value_of(model, self._linear.symbol(n))) for n in self._used(goal, ())}
+            fixed = {n: int(value_of(model, self._linear.symbol(n))) for n in decisions}
             point = self._at(goal, fixed, small=False)
             if point.status == "sat":
                 return point
-        return self._by_cases(solver, goal, ())
+        if self._at(goal, {}, small=False).status == "unsat":
+            return Answer("unsat")
+        return self._by_cases(solver, goal, decisions)
 
     def _used(self, goal: Formula, hints: Sequence[Poly]) -> list[str]:
         names = self._names([goal], hints)
@@ -138,10 +140,9 @@ class Solver:
         return [*rules.members(), *products]
 
     def _by_cases(
-        self, proposals: Z3Expr, goal: Formula, hints: Sequence[Poly], small: bool = True
+        self, proposals: Z3Expr, goal: Formula, used: Sequence[str], small: bool = True
     ) -> Answer:
-        """Splits over the menus of the decisions, the solver's proposals first."""
-        used = self._used(goal, hints)
+        """Splits over the menus of the decisions ``used``, the solver's proposals first."""
         for case in range(CASES):
             outcome = self._clock.check(proposals)
             self.queries += 1
