@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import combinations
 
-from formwright.smt.atoms import Atoms, Ceil, Floor, Greatest, Least
+from formwright.smt.atoms import Atoms, Ceil, Choice, Floor, Greatest, Least, Quotient
 from formwright.smt.terms import (
     ONE,
     ZERO,
@@ -39,8 +39,28 @@ def lemmas(
     names: Collection[str],
     positive: Collection[str],
     atoms: Atoms,
+    guarded: bool = False,
 ) -> list[Formula]:
-    """Instances for the products of ``formulas`` and of the definitions of ``names``."""
+    """Instances for the products of ``formulas`` and of the definitions of ``names``.
+
+    An instance about a name of ``positive`` leaves out that the name is at least 1, unless
+    they are ``guarded``: then each is a theorem whatever the premises say.
+    """
+    products, pairs = related(formulas, hints, names, positive, atoms)
+    found = [f for mono in products for f in _signs(mono, positive, guarded)]
+    for name, difference in pairs:
+        found += _instances(name, difference, name in positive, guarded)
+    return found
+
+
+def related(
+    formulas: Iterable[Formula],
+    hints: Iterable[Poly],
+    names: Collection[str],
+    positive: Collection[str],
+    atoms: Atoms,
+) -> tuple[list[Mono], list[tuple[str, Poly]]]:
+    """The products that lemmas are about, and symbols with what they are multiplied with."""
     cofactors: dict[str, dict[Poly, None]] = {}
     products: dict[Mono, None] = {}
 
@@ -63,23 +83,26 @@ def lemmas(
             case Ceil(num, den) | Floor(num, den):
                 note(symbol(name) * den)
                 note(num)
+            case Quotient(_, den):
+                note(symbol(name) * den)
             case Least(args) | Greatest(args):
                 for poly in args:
                     note(poly)
+            case Choice(cond, then, other):
+                for poly in (*polys(cond), then, other):
+                    note(poly)
             case _:
                 pass
-    found = [f for mono in products for f in _signs(mono, positive)]
-    for name in sorted(cofactors):
-        for difference in _differences(list(cofactors[name])):
-            found += _instances(name, difference, name in positive)
-    return found
+    pairs = [(n, d) for n in sorted(cofactors) for d in _differences(list(cofactors[n]))]
+    return list(products), pairs
 
 
-def _signs(mono: Mono, positive: Collection[str]) -> list[Formula]:
+def _signs(mono: Mono, positive: Collection[str], guarded: bool) -> list[Formula]:
     """A product of positive numbers is positive; one factor of two decides its sign."""
     whole = Poly(((mono, 1),))
     if all(n in positive for n in mono):
-        return [le(ONE, whole)]
+        known = [le(ONE, symbol(n)) for n in mono] if guarded else []
+        return [implies(conj(known), le(ONE, whole))]
     found = [implies(conj(lt(ZERO, symbol(n)) for n in mono), lt(ZERO, whole))]
     if len(mono) == 2:
         a, b = (symbol(n) for n in mono)
@@ -110,10 +133,10 @@ def _differences(parts: list[Poly]) -> list[Poly]:
 
 
 @lru_cache(maxsize=4096)
-def _instances(name: str, part: Poly, positive: bool) -> tuple[Formula, ...]:
+def _instances(name: str, part: Poly, positive: bool, guarded: bool) -> tuple[Formula, ...]:
     factor = symbol(name)
     whole = factor * part
-    known = [] if positive else [le(ONE, factor)]
+    known = [] if positive and not guarded else [le(ONE, factor)]
     up = implies(conj((*known, le(ONE, part))), le(factor, whole))
     down = implies(conj((*known, le(part, constant(-1)))), le(whole, factor.scaled(-1)))
     flat = implies(eq(part, ZERO), eq(whole, ZERO))
@@ -129,7 +152,18 @@ def menu_products(
     With the decisions decided, products with them are exact, and the solver splits cases over
     the menus by itself, learning from each.
     """
-    found: list[Formula] = []
+    return [
+        implies(eq(symbol(name), constant(value)), eq(symbol(name) * rest, rest.scaled(value)))
+        for name, rest in decided(formulas, menus)
+        for value in menus[name]
+    ]
+
+
+def decided(
+    formulas: Iterable[Formula], menus: Mapping[str, tuple[int, ...]]
+) -> list[tuple[str, Poly]]:
+    """The decisions in products, each with what it is multiplied with."""
+    found: list[tuple[str, Poly]] = []
     queue = [m for f in formulas for p in polys(f) for m, _ in p.terms if len(m) > 1]
     seen: set[Mono] = set()
     while queue:
@@ -140,7 +174,5 @@ def menu_products(
         for name in dict.fromkeys(n for n in mono if n in menus):
             rest = Poly(((mono, 1),)).cofactor(name)
             queue += [m for m, _ in rest.terms]
-            for value in menus[name]:
-                chosen = eq(symbol(name), constant(value))
-                found.append(implies(chosen, eq(Poly(((mono, 1),)), rest.scaled(value))))
+            found.append((name, rest))
     return found

@@ -11,7 +11,7 @@ from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import Expr
 from formwright.ir.template import Template
 from formwright.proof.refutation import Instance as Run
-from formwright.proof.refutation import Replayer
+from formwright.proof.refutation import Replayer, StepReplayer
 from formwright.proof.verdict import Counterexample, Evidence, Obligation, Verdict
 from formwright.smt.agreement import Agreement
 from formwright.smt.atoms import Atoms
@@ -22,12 +22,13 @@ from formwright.smt.encoding import Encoding
 from formwright.smt.goals import Goal, Query
 from formwright.smt.instances import fresh, guards
 from formwright.smt.lazy import reaches
-from formwright.smt.menus import cover
+from formwright.smt.menus import Cover, cover
 from formwright.smt.premises import Premises, premises, schedule_conditions
 from formwright.smt.refute import completed, leaves_shape, preferences, refutation
 from formwright.smt.schedule import Schedule, place
 from formwright.smt.sites import Site, Sites, sites_of
 from formwright.smt.solve import Answer, Solver
+from formwright.smt.step import Setting, acting_conditions, shown_state, step_goals
 from formwright.smt.terms import Formula, Number, conj
 
 FAILURES = (UnderivableError, ArithmeticError, z3.Z3Exception)
@@ -65,9 +66,18 @@ class Outcome:
 class Prover:
     """The obligations of one inlined template."""
 
-    def __init__(self, template: Template, replayer: Replayer | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        template: Template,
+        replayer: Replayer | None,
+        clock: Clock,
+        step_replayer: StepReplayer | None = None,
+    ) -> None:
         self._template = template
         self._replayer = replayer
+        self._step_replayer = step_replayer
+        self._setting: Setting | None = None
+        self._runs: dict[tuple[tuple[str, Number], ...], Counterexample | None] = {}
         self._clock = clock
         self._counted = False
         self._atoms = Atoms()
@@ -84,7 +94,9 @@ class Prover:
     def tasks(self) -> Iterator[Task]:
         """K1, the derived requirements, K2, K3, in this order."""
         template, atoms = self._template, self._atoms
-        yield self._fixed("premises", "derived", "vacuity", 5, self._reachable)
+        step = template.refinement
+        if step is None:
+            yield self._fixed("premises", "derived", "vacuity", 5, self._reachable)
         constraints = [[c.condition for c in template.constraints]]
         k2 = preferences(template)
         sections: tuple[tuple[str, Solver, Choices], ...] = (
@@ -99,6 +111,11 @@ class Prover:
                 yield self._task(goal, solver, choices)
         for goal in implied_goals(template, atoms):
             yield self._task(goal, self._k1, constraints)
+        if step is not None:
+            self._setting = Setting(template, step, atoms)
+            yield from self._step_tasks(self._setting, k2)
+            yield self._fixed("designs in scope", "K3", "menu", 5, self._menus)
+            return
         sites = self._sites()
         if sites is not None:
             for goal in (*extent_goals(sites, atoms), *fits_goals(template, sites, atoms)):
@@ -115,6 +132,40 @@ class Prover:
         else:
             yield self._fixed("program", "K2", "readiness", 0, self._underivable)
         yield self._fixed("designs in scope", "K3", "menu", 5, self._menus)
+
+    def _step_tasks(self, setting: Setting, choices: Choices) -> Iterator[Task]:
+        """What a refinement step owes in place of a program (S14 to S23)."""
+
+        def acts() -> Outcome:
+            try:
+                return self._acts(setting)
+            except FAILURES as error:
+                return Outcome("unresolved", _reason(error))
+
+        yield self._fixed("premises and actions", "derived", "vacuity", 5, acts)
+        for goal in step_goals(setting):
+            yield self._task(goal, self._k2, choices)
+
+    def _acts(self, setting: Setting) -> Outcome:
+        """Premises hold together, and each action can act in a state that is related.
+
+        That a state is related to one is looked at for finitely many values, as everywhere; that
+        some state is follows from the condition ``initial`` and from the premises.
+        """
+        contradict = "scope, menus and {} contradict one another"
+        for word, solver in (("constraints", self._k1), ("requirements", self._k2)):
+            point = solver.consistent(setting.tokens().facts)
+            if point.status == "unsat":
+                return Outcome("vacuous", contradict.format(word))
+            if point.status == "unknown":
+                return Outcome("unresolved", f"scope, menus and {word}: {point.reason}")
+        for action, formulas in acting_conditions(setting):
+            point = self._k2.consistent(formulas)
+            if point.status == "unsat":
+                return Outcome("vacuous", f"the action {action} can never act in a related state")
+            if point.status == "unknown":
+                return Outcome("unresolved", f"the action {action}: {point.reason}")
+        return Outcome("proved", "the premises hold together and every action can act")
 
     def _impossible(self, conditions: Sequence[Formula]) -> bool:
         return self._k2.answer(Query((), conj(conditions))).status == "unsat"
@@ -169,6 +220,8 @@ class Prover:
 
     def _refuted(self, goal: Goal, query: Query, answer: Answer, choices: Choices) -> Outcome:
         template, claim = self._template, goal.claim
+        if self._setting is not None and query.states is None:
+            return self._certificate(goal, query, answer, choices)
         whole = self._whole(answer.values, choices)
         if whole is None:
             return Outcome("unresolved", f"{claim}: no values for the rest of the template")
@@ -186,6 +239,25 @@ class Prover:
             return Outcome("refuted", claim, shown)
         why = "no interpreter was given" if self._replayer is None else "it did not replay"
         return Outcome("unresolved", f"{claim}: counterexample found, but {why}", shown)
+
+    def _certificate(self, goal: Goal, query: Query, answer: Answer, choices: Choices) -> Outcome:
+        """A condition of a step that fails somewhere: refuted only by a run that was reached.
+
+        The interpreter looks at one set of parameters once, whatever condition failed there.
+        """
+        assert self._setting is not None
+        whole = self._whole(answer.values, choices)
+        if whole is not None and self._step_replayer is not None:
+            key = tuple(sorted(whole.items()))
+            if key not in self._runs:
+                self._runs[key] = self._step_replayer(self._template, dict(whole))
+            reached = self._runs[key]
+            if reached is not None and reached.replayed:
+                return Outcome("refuted", goal.claim, reached)
+        state = shown_state(self._setting, query, answer.values)
+        text = f"failed certificate: {goal.claim}"
+        shown = _counterexample(text, {**(whole or {}), **state})
+        return Outcome("unresolved", text, shown)
 
     def _whole(self, values: Mapping[str, Number], choices: Choices) -> Mapping[str, Number] | None:
         """Values for every name; without ``choices`` those of the solution stand."""
@@ -249,11 +321,15 @@ class Prover:
                 return Outcome("unresolved", f"the statement {place(site)}: {one.reason}")
         return Outcome("proved", "every statement can run")
 
+    def _covered(self, found: Cover) -> None:
+        """Who notes what a proof rests on overrides this."""
+
     def _menus(self) -> Outcome:
         try:
             found = cover(self._template, self._atoms, self._clock)
         except FAILURES as error:
             return Outcome("unresolved", _reason(error))
+        self._covered(found)
         if found.status == "proved":
             return Outcome("proved", f"{len(found.designs)} designs cover the scope")
         if found.parameters is None:

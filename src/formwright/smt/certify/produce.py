@@ -1,0 +1,40 @@
+"""From a query to its certificate: a core, then a tree over the core, then the checker."""
+
+from formwright.proof.certificate import Certificate, Contradiction
+from formwright.proof.checker import RejectedError, check, facts_of, instance
+from formwright.smt.certify.collect import Asked
+from formwright.smt.certify.core import core
+from formwright.smt.certify.tree import Limits, NotFoundError, Search
+
+
+def certificate(asked: Asked, limits: Limits) -> Certificate | str:
+    """A certificate that the checker accepts, or why there is none."""
+    found: Certificate | str = asked.point or _contradiction(asked, limits)
+    if isinstance(found, str):
+        return found
+    try:
+        check(asked.query, found)
+    except RejectedError as error:
+        return f"the checker says: {error}"
+    return found
+
+
+def _contradiction(asked: Asked, limits: Limits) -> Contradiction | str:
+    query = asked.query
+    sorts = dict(query.sorts)
+    stated = [a.statement for a in query.assertions]
+    for theorems in ((), asked.laws, (*asked.laws, *asked.menu_laws)):
+        statements = [*stated, *map(instance, theorems)]
+        kept = core(statements, sorts, limits.seconds)
+        if kept is None:
+            continue
+        groups = [facts_of(statements[n], sorts) for n in kept]
+        try:
+            needed, tree = Search(sorts, limits).tree(groups)
+        except NotFoundError as error:
+            return f"no certificate found: {error}"
+        numbers = [kept[n] for n in needed]
+        uses = tuple(n for n in numbers if n < len(stated))
+        laws = tuple(theorems[n - len(stated)] for n in numbers if n >= len(stated))
+        return Contradiction(uses, laws, tree)
+    return "no core: not linear with the laws that are known"
