@@ -59,18 +59,18 @@ def bind(
     scope = template.scope
     faults: list[Diagnostic] = []
     values: dict[str, Scalar] = {}
-    sizes = [p.name for p in (*scope.extents, *scope.agents)]
+    sizes = [p.name for p in scope.integers]
     for name in settings:
         if name not in sizes:
             hint = nearest(name, sizes) or f"the scope has {', '.join(sizes)}"
             faults.append(Diagnostic(f"{template.name} has no extent {name}", hint=hint))
-    for parameter in scope.extents:
+    for parameter in (*scope.extents, *scope.given):
         if parameter.name in settings:
             values[parameter.name] = settings[parameter.name]
         else:
             faults.append(
                 Diagnostic(
-                    f"no value for the extent {parameter.name} of {template.name}",
+                    f"no value for {_what(parameter, template)} of {template.name}",
                     hint=f"add --set {parameter.name}=…",
                 )
             )
@@ -94,6 +94,11 @@ def bind(
     return values
 
 
+def _what(parameter: Parameter, template: Template) -> str:
+    given = parameter in template.scope.given
+    return f"{parameter.name}, given to a step" if given else f"the extent {parameter.name}"
+
+
 def _outside(template: Template, values: Mapping[str, Scalar]) -> list[Diagnostic]:
     scope = template.scope
     faults = [
@@ -101,7 +106,7 @@ def _outside(template: Template, values: Mapping[str, Scalar]) -> list[Diagnosti
             f"{p.name} = {values[p.name]} is outside the scope of {template.name}",
             hint=f"the scope says {show_expr(p.condition)}",
         )
-        for p in (*scope.extents, *scope.agents, *scope.chip)
+        for p in scope.parameters
         if p.condition is not None and not _holds(p, values)
     ]
     for relation in scope.relations:

@@ -8,6 +8,7 @@ from formwright.base.digest import digest
 from formwright.base.files import write_text
 from formwright.ir.inline import inlined
 from formwright.ir.show import show_expr
+from formwright.ir.system import Refinement, System
 from formwright.lang import load, load_source
 from formwright.lang.comments import format_source
 
@@ -16,7 +17,7 @@ def summary(reference: str) -> dict[str, Any]:
     """Scope, decisions, conditions and size of a template, as plain data."""
     source, template = load(reference)
     scope = template.scope
-    named = (*scope.extents, *scope.agents, *scope.chip)
+    named = scope.parameters
     return {
         "schema": 1,
         "name": template.name,
@@ -33,7 +34,30 @@ def summary(reference: str) -> dict[str, Any]:
         },
         "requires": {r.name: show_expr(r.condition) for r in template.requires},
         "cost": None if template.cost is None else template.cost.unit,
+        "step": None if template.refinement is None else _step(template.refinement),
         "text": source.text,
+    }
+
+
+def _step(step: Refinement) -> dict[str, Any]:
+    return {
+        "coarse": _system(step.coarse),
+        "fine": _system(step.fine),
+        "relation": [i.name for i in step.relation] + [f"total {t.name}" for t in step.totals],
+        "matches": len(step.matches),
+        "picks": len(step.picks),
+        "rank": len(step.rank),
+    }
+
+
+def _system(system: System) -> dict[str, Any]:
+    return {
+        "name": system.name,
+        "tokens": [t.name for t in system.tokens],
+        "state": [v.name for v in system.state],
+        "actions": [a.name for a in system.actions if not a.environment],
+        "environment": [a.name for a in system.actions if a.environment],
+        "assumes": {a.name: a.text for a in system.assumptions},
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from formwright.base.diagnostics import fail
 from formwright.flow.chips import open_chip
 from formwright.flow.inferring import Inferred, Menus, infer
 from formwright.flow.parameters import bind, parse_settings
@@ -29,6 +30,8 @@ def weakest_of(
 ) -> Weakest:
     """The comparison for a template by name; each of ``settings`` is a workload for the loss."""
     _, template = load(reference)
+    if template.refinement is not None:
+        raise fail(f"{template.name} is a step: it has no program to weaken requirements of")
     closed = inlined(template)
     machine = open_chip(chip)
     workloads: dict[str, dict[str, Scalar]] = {}

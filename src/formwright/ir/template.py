@@ -65,6 +65,16 @@ class Scope:
     given: tuple[Parameter, ...] = ()
     """Decisions of steps above this one: integers, each with its condition (rule S2)."""
 
+    @property
+    def integers(self) -> tuple[Parameter, ...]:
+        """Extents, agents and what is given."""
+        return (*self.extents, *self.agents, *self.given)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All names of the scope."""
+        return (*self.integers, *self.chip)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:

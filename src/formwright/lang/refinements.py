@@ -30,6 +30,12 @@ def resolve_step(draft: Draft, names: Names) -> Refinement | None:
     step, faults = draft.step, names.faults
     if step.coarse is None or step.fine is None:
         if step.coarse is None and step.fine is None:
+            for given in draft.given[:1]:
+                faults.add(
+                    '"given" belongs to a step',
+                    given.span,
+                    "a step has the sections coarse and fine",
+                )
             for word, span in step.sections:
                 faults.add(
                     f'section "{word}" belongs to a step',

@@ -118,7 +118,7 @@ def _define(definitions: tuple[Definition, ...], values: dict[str, Scalar]) -> N
 
 def _conditions(template: Template, values: dict[str, Scalar]) -> list[tuple[str, Expr]]:
     scope = template.scope
-    parameters = {p.name for p in (*scope.extents, *scope.agents, *scope.chip)}
+    parameters = {p.name for p in scope.parameters}
     absent = parameters - values.keys()
     named = [(n, c) for n, c in scope_conditions(template) if not free_names(c) & absent]
     named += [(c.name, c.condition) for c in template.constraints]

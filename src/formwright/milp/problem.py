@@ -48,7 +48,7 @@ def build(
     Raises :class:`InputError` with every fault: a value that is missing, unknown or outside
     the scope, a constraint in ``without`` that does not exist, menus that are too large.
     """
-    small = inlined(replace(template, program=(), globals=()))
+    small = inlined(replace(template, program=(), globals=(), refinement=None))
     constants = plain({**parameters, **_coefficients(template, coefficients)})
     kept = tuple(c for c in small.constraints if c.name not in without) + extra_constraints
     bounds = () if small.cost is None else small.cost.bounds
@@ -96,11 +96,7 @@ def objective_expression(bounds: tuple[CostBound, ...]) -> Expr:
 def scope_conditions(template: Template) -> list[tuple[str, Expr]]:
     """Name and condition of each part of the scope that has one."""
     scope = template.scope
-    named = [
-        (f"scope {p.name}", p.condition)
-        for p in (*scope.extents, *scope.agents, *scope.chip)
-        if p.condition is not None
-    ]
+    named = [(f"scope {p.name}", p.condition) for p in scope.parameters if p.condition is not None]
     return named + [(f"scope relation {i + 1}", r) for i, r in enumerate(scope.relations)]
 
 
@@ -122,7 +118,7 @@ def holds(condition: Expr, values: Mapping[str, Scalar]) -> bool:
 
 
 def integer_names(template: Template) -> tuple[Parameter, ...]:
-    return (*template.scope.extents, *template.scope.agents)
+    return template.scope.integers
 
 
 def _coefficients(template: Template, given: Mapping[str, Fraction] | None) -> dict[str, Scalar]:
@@ -154,7 +150,7 @@ def _missing(template: Template, problem: Problem) -> list[Diagnostic]:
 
 def _unknown(template: Template, parameters: Mapping[str, Scalar]) -> list[Diagnostic]:
     scope = template.scope
-    known = [p.name for p in (*scope.extents, *scope.agents, *scope.chip)]
+    known = [p.name for p in scope.parameters]
     faults = [
         Diagnostic(f'"{template.name}" has no parameter "{name}"', None, nearest(name, known))
         for name in parameters

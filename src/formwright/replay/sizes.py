@@ -79,7 +79,7 @@ def family(template: Template, base: Mapping[str, Scalar]) -> Family:
     inner = frozenset(d for d in sizes if any(n & reductions and d in m for n, m in cuts))
     kept = [c.condition for c in template.constraints if holds(c.condition, base)]
     floors = tuple(c for c in kept if _is_bound(c))
-    parameters = (*scope.extents, *scope.agents, *scope.chip)
+    parameters = scope.parameters
     premises = (
         *(p.condition for p in parameters if p.condition is not None),
         *scope.relations,

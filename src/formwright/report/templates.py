@@ -14,5 +14,21 @@ def print_summary(console: Console, shown: dict[str, Any]) -> None:
         f"{len(shown['decisions'])} decisions, {points}; {len(shown['constraints'])} constraints"
         f" ({walls} walls), {len(shown['requires'])} requirements"
     )
+    if shown["step"] is not None:
+        _print_step(console, shown["step"])
     console.print(f"digest {shown['digest'][:16]}\n")
     console.out(shown["text"], end="")
+
+
+def _print_step(console: Console, step: dict[str, Any]) -> None:
+    for word in ("coarse", "fine"):
+        system = step[word]
+        counts = (
+            f"{len(system['state'])} state variables, {len(system['actions'])} actions"
+            f" and {len(system['environment'])} of the surroundings"
+        )
+        console.print(f"{word} system {system['name']}: {counts}")
+    console.print(
+        f"{len(step['relation'])} clauses of the relation, {step['matches']} matches,"
+        f" {step['picks']} picks, {step['rank']} terms of the rank"
+    )

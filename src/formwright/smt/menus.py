@@ -82,7 +82,7 @@ def _parameters(
         return "unsat", None
     if outcome != z3.sat:
         return f"z3: {solver.reason_unknown()}", None
-    names = [p.name for p in (*scope.extents, *scope.agents, *scope.chip)]
+    names = [p.name for p in scope.parameters]
     constants = {n: encoding.symbol(n) for n in names}
     model = rational_model(solver, solver.model(), constants.values(), clock.check)
     if model is None:

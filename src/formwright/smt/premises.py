@@ -59,7 +59,7 @@ def premises(
     chosen = {d.name: d.menu for d in template.decisions}
     chosen.update(menus or {})
     positive = {n for n, menu in chosen.items() if min(menu) >= 1}
-    stated = [p.condition for p in (*scope.extents, *scope.agents) if p.condition is not None]
+    stated = [p.condition for p in scope.integers if p.condition is not None]
     positive |= {n for c in stated for n in _at_least_one(c)}
     return Premises(
         scope=tuple(truth(c, {}, atoms) for c in known),

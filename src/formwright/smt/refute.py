@@ -68,7 +68,7 @@ def _completed(
     known.update(rest)
     fixed = {n: int(v) for n, v in known.items()}
     scope = template.scope
-    free = [p.name for p in (*scope.extents, *scope.agents, *scope.chip)]
+    free = [p.name for p in scope.parameters]
     fixed |= {n: int(values[n]) for n in free if n in values and n not in atoms.real}
     encoding = Encoding(atoms, exact=True, fixed=fixed)
     formulas = [*scope_premises(template, atoms), *(formula_of(c, {}, atoms) for c in conditions)]
@@ -94,7 +94,7 @@ def _about(condition: Expr, names: Sequence[str]) -> bool:
 
 def _agrees(template: Template, conditions: Sequence[Expr], values: Mapping[str, Number]) -> bool:
     scope = template.scope
-    stated = [p.condition for p in (*scope.extents, *scope.agents, *scope.chip)]
+    stated = [p.condition for p in scope.parameters]
     everything = [*(c for c in stated if c is not None), *scope.relations, *conditions]
     return all(holds(c, values) for c in everything)
 

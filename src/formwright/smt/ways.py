@@ -50,7 +50,7 @@ def section_divisors(template: Template, section: str) -> Iterator[Divisor]:
 def scope_conditions(template: Template) -> list[Expr]:
     """What the scope says of its names, relations last."""
     scope = template.scope
-    stated = [p.condition for p in (*scope.extents, *scope.agents, *scope.chip)]
+    stated = [p.condition for p in scope.parameters]
     return [*(c for c in stated if c is not None), *scope.relations]
 
 
