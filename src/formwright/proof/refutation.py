@@ -46,3 +46,7 @@ class Refutation:
 
 Replayer = Callable[[Template, Refutation], Counterexample | None]
 """Reaches the defect from the initial state, or returns ``None``."""
+
+StepReplayer = Callable[[Template, dict[str, int | Fraction]], Counterexample | None]
+"""Runs the fine system of a step from its initial states, with these values for every name of
+the scope and the decisions, and returns the first defect that it reaches (S24), or ``None``."""

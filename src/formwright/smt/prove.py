@@ -7,7 +7,7 @@ import z3
 
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
-from formwright.proof.refutation import Replayer
+from formwright.proof.refutation import Replayer, StepReplayer
 from formwright.proof.store import template_digest
 from formwright.proof.verdict import Obligation, Proof, overall
 from formwright.smt.clock import OBLIGATION_SECONDS, Clock
@@ -21,6 +21,7 @@ def prove(
     template: Template,
     *,
     replayer: Replayer | None = None,
+    step_replayer: StepReplayer | None = None,
     progress: Progress | None = None,
     only: Only | None = None,
     timeout_ms: int = 3000,
@@ -31,13 +32,13 @@ def prove(
     """Every obligation of ``template`` (in either form) with its verdict.
 
     ``only`` picks by the condition's word. ``replayer`` judges solutions of K2: without it
-    they are ``unresolved``. ``stop_early`` ends at the first obligation that is not proved.
-    ``timeout_ms`` bounds one call of the solver, ``obligation_seconds`` the solver's work on
-    one obligation, all retries together; what ``seconds`` of work leave undone is
-    ``unresolved``.
+    they are ``unresolved``. ``step_replayer`` does that for a refinement step. ``stop_early``
+    ends at the first obligation that is not proved. ``timeout_ms`` bounds one call of
+    the solver, ``obligation_seconds`` the solver's work on one obligation, all retries together;
+    what ``seconds`` of work leave undone is ``unresolved``.
     """
     started = time.perf_counter()
-    work = Prover(inlined(template), replayer, Clock(timeout_ms, obligation_seconds))
+    work = Prover(inlined(template), replayer, Clock(timeout_ms, obligation_seconds), step_replayer)
     tasks = [t for t in work.tasks() if only is None or only(t.condition)]
     done: dict[int, Obligation] = {}
     for count, (place_in_text, task) in enumerate(

@@ -1,0 +1,83 @@
+"""S14: the relation and the ranges hold at the start, for every token."""
+
+from collections.abc import Iterator, Sequence
+
+from formwright.ir.expr import Var
+from formwright.ir.system import Index, Total
+from formwright.smt.encode import number
+from formwright.smt.goals import Goal, Query
+from formwright.smt.step.known import Case, refuted_clause
+from formwright.smt.step.setting import Kept, Setting
+from formwright.smt.step.state import Initially, inside
+from formwright.smt.step.stating import goal, unless_plain
+from formwright.smt.step.totals import initial_sum
+from formwright.smt.terms import conj, constant, disj, eq, le, negated
+
+
+def initial_goals(setting: Setting) -> Iterator[Goal]:
+    """S14, and that the tokens of the fine system stand for all of the coarse one's."""
+    yield goal(
+        "initial", "tokens", "a token of the coarse system has none here", lambda: _tokens(setting)
+    )
+    for kept in setting.kept:
+
+        def build(kept: Kept = kept) -> Sequence[Query]:
+            case = setting.tokens()
+            names = setting.names(Initially(setting.cells), kept.prefix)
+            return unless_plain(case, refuted_clause(case, kept.forall, kept.holds, names))
+
+        claim = f"{kept.name} does not hold at the start"
+        yield goal("initial", kept.name, claim, build, kept.span)
+    for total in setting.refinement.totals:
+
+        def sums(total: Total = total) -> Sequence[Query]:
+            return _initial_total(setting, total)
+
+        claim = f"the total {total.name} is wrong at the start"
+        yield goal("initial", f"total {total.name}", claim, sums, total.span)
+
+
+def _tokens(setting: Setting) -> list[Query]:
+    """Tokens of one name have one range, and a token that only ``fine`` has exists."""
+    names, queries = setting.names(), []
+    coarse = {t.name: t for t in setting.refinement.coarse.tokens}
+    case = Case(setting.cells, [])
+    for token in setting.refinement.coarse.tokens:
+        case.facts.append(inside(token, names[token.name], names))
+    for token in setting.refinement.fine.tokens:
+        value = names[token.name]
+        if token.name in coarse:
+            apart = disj(
+                conj((inside(a, value, names), negated(inside(b, value, names))))
+                for a, b in ((coarse[token.name], token), (token, coarse[token.name]))
+            )
+            queries += unless_plain(_only_ranges(setting, token), apart)
+        elif token.lo is not None and token.hi is not None:
+            lo, hi = (number(e, names, setting.atoms) for e in (token.lo, token.hi))
+            queries += unless_plain(case.copy(), le(hi, lo))
+            case.facts.append(inside(token, value, names))
+    return queries
+
+
+def _only_ranges(setting: Setting, token: Index) -> Case:
+    """The fine tokens before ``token`` in their ranges, which its own may name."""
+    case, names = Case(setting.cells, []), setting.names()
+    for other in setting.refinement.fine.tokens:
+        if other.name == token.name:
+            break
+        case.facts.append(inside(other, names[other.name], names))
+    return case
+
+
+def _initial_total(setting: Setting, total: Total) -> list[Query]:
+    case, names = setting.tokens(), setting.names(Initially(setting.cells))
+    inner = case.arbitrary((total.over,), names)
+    value = number(total.value, inner, setting.atoms)
+    kept = number(Var(total.name), names, setting.atoms)
+    if inner[total.over.name].symbols() & frozenset(setting.atoms.closure(value.symbols())):
+        return [
+            case.query(negated(eq(value, constant(0)))),
+            setting.tokens().query(negated(eq(kept, constant(0)))),
+        ]
+    whole = number(initial_sum(total), inner, setting.atoms)
+    return unless_plain(setting.tokens(), negated(eq(kept, whole)))
