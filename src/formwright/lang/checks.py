@@ -13,13 +13,17 @@ from formwright.lang.names import Names, Symbol
 
 @dataclass(frozen=True, slots=True)
 class Truths:
-    """The visible names that stand for conditions."""
+    """The visible names that stand for conditions, and with ``unknown`` those that nobody knows.
+
+    An unknown name is told as such; what it is compared with is not told again.
+    """
 
     names: Names
+    unknown: bool = False
 
     def __contains__(self, name: object) -> bool:
         symbol = self.names.table.get(name) if isinstance(name, str) else None
-        return symbol is not None and symbol.kind == "condition"
+        return self.unknown if symbol is None else symbol.kind == "condition"
 
 
 class Checks:
@@ -33,7 +37,10 @@ class Checks:
         self.names = names
 
     def integer(self, expr: Expr) -> Expr:
-        self._no_chip(kinds.integer(self._settled(expr), self.names), expr)
+        before = len(self.names.faults.items)
+        info = kinds.integer(self._settled(expr), self.names)
+        if len(self.names.faults.items) == before:
+            self._no_chip(info, expr)
         return expr
 
     def condition(self, expr: Expr) -> Expr:
@@ -54,7 +61,7 @@ class Checks:
         return found
 
     def _settled(self, expr: Expr) -> Expr:
-        return settled(expr, Truths(self.names))
+        return settled(expr, Truths(self.names, unknown=True))
 
     def _no_chip(self, info: kinds.Info, expr: Expr) -> None:
         if info.chip:

@@ -49,7 +49,23 @@ PROVABLE = (
     "menu",
     "implied",
 )
-"""Names that the section ``prove`` may list."""
+"""Names that the section ``prove`` of a template with a program may list."""
+
+STEP_PROVABLE = (
+    "initial",
+    "range",
+    "matching",
+    "relation",
+    "visible",
+    "rank",
+    "progress",
+    "completion",
+    "termination",
+    "vacuity",
+    "implied",
+    "menu",
+)
+"""As :data:`PROVABLE`, for a step (S14 to S23)."""
 
 _NOTHING = Workload(Tensor("", ()), (), (), (), Literal(Fraction(0)))
 """Stands in for a workload that could not be read, until the faults are raised."""
@@ -268,9 +284,11 @@ def _program(
 
 
 def _outline(draft: Draft, faults: Faults) -> Outline:
+    step = draft.step.coarse is not None or draft.step.fine is not None
+    known = STEP_PROVABLE if step else PROVABLE
     for name, span in draft.prove:
-        if name not in PROVABLE:
-            hint = faults.nearest(name, PROVABLE) or f"conditions: {', '.join(PROVABLE)}"
+        if name not in known:
+            hint = faults.nearest(name, known) or f"conditions: {', '.join(known)}"
             faults.add(f'"{name}" is no condition', span, hint)
     _unique([(n, s) for n, s in draft.prove], "condition", faults)
     return Outline(draft.backward, draft.relation, draft.rank, tuple(n for n, _ in draft.prove))
