@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from formwright.ir.rewrite import accesses
 from formwright.ir.template import Workload
 from formwright.smt.atoms import Atoms
 from formwright.smt.chains import (
@@ -13,12 +14,13 @@ from formwright.smt.chains import (
     target,
 )
 from formwright.smt.coverage import Coverage
-from formwright.smt.goals import Actor, Goal, Query
+from formwright.smt.goals import Actor, Goal, Query, Reads
 from formwright.smt.instances import Instance, differ
 from formwright.smt.schedule import place
 from formwright.smt.sites import Site
 from formwright.smt.terms import TRUE, All, Formula, Poly, conj, disj, eq, negated
 from formwright.smt.tokens import Token, Tokens
+from formwright.smt.writers import writers
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Agreement:
         impossible: Callable[[Sequence[Formula]], bool],
     ) -> None:
         inputs = frozenset(t.name for t in workload.inputs)
+        self._applies = applies
         self._atoms = atoms
         self._workload = workload
         self._tokens = Tokens(workload, atoms)
@@ -76,7 +79,9 @@ class Agreement:
         site: Site | None = None,
     ) -> Goal:
         span = self._workload.span if site is None else site.span
-        return Goal(name, "K2", condition, build, claim, weight, span)
+        read = _sources(self._applies, self._outputs if site is None else [site])
+        reads = Reads(frozenset(s.path for s in read), terms=True)
+        return Goal(name, "K2", condition, build, claim, weight, span, reads)
 
     def _phantom(self, chain: Chain) -> Query:
         facts = chain_conditions(chain, self._atoms)
@@ -128,6 +133,21 @@ class Agreement:
         actors = (*_actors(one.chain), *_actors(two.chain))
         given = self._tokens.named(one.token)
         return Query(facts, wrong, (*one.hints, *two.hints), actors, given)
+
+
+def _sources(applies: Sequence[Site], outputs: Sequence[Site]) -> list[Site]:
+    """The statements that a chain from ``outputs`` may go through."""
+    found: dict[int, Site] = {}
+    queue = list(outputs)
+    while queue:
+        site = queue.pop()
+        if site.number in found:
+            continue
+        found[site.number] = site
+        for access in accesses(site.apply.value):
+            if access.buffer in site.homes:
+                queue += writers(applies, site, access, ("=", "+=", "max="))
+    return list(found.values())
 
 
 def _accumulating(chain: Chain) -> list[int]:

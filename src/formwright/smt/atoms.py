@@ -1,8 +1,9 @@
 """Symbols with a definition: ceilings, quotients, minima, choices.
 
 Each is named by its content, so the same expression is the same symbol wherever it
-stands, in every template and every process. A definition with a divisor says nothing unless the divisor is at least 1: it is
-true of the integers whatever the divisor, and adds no assumption.
+stands, in every template and every process. A definition with a divisor says nothing
+unless the divisor is at least 1: it is true of the integers whatever the divisor, and adds
+no assumption.
 """
 
 import hashlib

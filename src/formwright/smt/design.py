@@ -1,7 +1,8 @@
 """Conditions on designs: K1, and the derived requirements ``fits`` and ``divisor``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from formwright.base.source import Span
 from formwright.ir.expr import Arith, Compare, Expr, Logic, MinMax, Num, Var, num
 from formwright.ir.program import Alloc, Buffer
 from formwright.ir.show import show_expr
@@ -20,17 +21,38 @@ FIELDS = {"shared": ("chip.shared_bytes", True), "register": ("chip.accumulators
 
 BYTES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "i32": 4, "i8": 1}
 
+OnValues = tuple[Way, tuple[str, ...], Expr]
+"""A condition that must hold where the way does, for all values of some names."""
+
 
 def implied_goals(template: Template, atoms: Atoms) -> Iterator[Goal]:
     """K1: each requirement follows from scope, menus and constraints."""
     for requirement in template.requires:
 
-        def build(requirement: Requirement = requirement) -> Sequence[Query]:
-            return [_on_values((), (), atoms, requirement.condition)]
+        def stated(requirement: Requirement = requirement) -> Sequence[OnValues]:
+            return [((), (), requirement.condition)]
 
         claim = f"the constraints allow a design without: {show_expr(requirement.condition)}"
         name = f"implied {requirement.name}"
-        yield Goal(name, "K1", "implied", build, claim, 1, requirement.span)
+        yield _goal(name, "K1", "implied", stated, claim, 1, requirement.span, atoms)
+
+
+def _goal(
+    name: str,
+    group: str,
+    condition: str,
+    stated: Callable[[], Sequence[OnValues]],
+    claim: str,
+    weight: int,
+    span: Span | None,
+    atoms: Atoms,
+) -> Goal:
+    """A goal whose queries are made of what ``stated`` gives, and of nothing else."""
+
+    def build() -> Sequence[Query]:
+        return [_on_values(way, bound, atoms, holds) for way, bound, holds in stated()]
+
+    return Goal(name, group, condition, build, claim, weight, span, inputs=stated)
 
 
 def _on_values(way: Way, bound: Sequence[str], atoms: Atoms, condition: Expr) -> Query:
@@ -66,19 +88,19 @@ def fits_goals(template: Template, sites: Sites, atoms: Atoms) -> Iterator[Goal]
             buffers = _alive(site, home)
             states = Compare("<=", footprint(buffers, in_bytes), Var(name))
 
-            def build(
+            def stated(
                 name: str = name, states: Expr = states, site: Site = site
-            ) -> Sequence[Query]:
+            ) -> Sequence[OnValues]:
                 if name not in known:
                     raise UnderivableError(f"{name} is not in the scope: no room is promised")
-                return [_on_values(*way_to(site), atoms, states)]
+                return [(*way_to(site), states)]
 
             shown = ", ".join(b.name for b in buffers)
             claim = f"{shown} together are larger than {name}"
             title = f"fits {home} {shown}"
             title = f"{title} {place(site)}" if title in titles else title
             titles.add(title)
-            yield Goal(title, "derived", "fits", build, claim, 1, site.span)
+            yield _goal(title, "derived", "fits", stated, claim, 1, site.span, atoms)
 
 
 def extent_goals(sites: Sites, atoms: Atoms) -> Iterator[Goal]:
@@ -89,12 +111,12 @@ def extent_goals(sites: Sites, atoms: Atoms) -> Iterator[Goal]:
                 if isinstance(size, Num) and size.value >= 0:
                     continue
 
-                def build(size: Expr = size, site: Site = site) -> Sequence[Query]:
-                    return [_on_values(*way_to(site), atoms, Compare(">=", size, num(0)))]
+                def stated(size: Expr = size, site: Site = site) -> Sequence[OnValues]:
+                    return [(*way_to(site), Compare(">=", size, num(0)))]
 
                 claim = f"the extent {show_expr(size)} of {buffer.name} is negative"
                 title = f"fits extent {show_expr(size)} of {buffer.name} {place(site)}"
-                yield Goal(title, "derived", "fits", build, claim, 0, buffer.span)
+                yield _goal(title, "derived", "fits", stated, claim, 0, buffer.span, atoms)
 
 
 def _of(site: Site) -> tuple[Buffer, ...]:
@@ -140,19 +162,21 @@ def divisor_goals(
         found.setdefault(divisor.expr, {})[divisor] = None
     for expr, places in found.items():
 
-        def build(expr: Expr = expr, places: Sequence[Divisor] = tuple(places)) -> Sequence[Query]:
+        def stated(
+            expr: Expr = expr, places: Sequence[Divisor] = tuple(places)
+        ) -> Sequence[OnValues]:
             plain = _is_positive(expr, positive)
-            queries = {}
+            found: dict[tuple[Way, Expr], OnValues] = {}
             for at in places:
                 way, bound = ((), ()) if plain else (at.way, at.bound)
                 least = Compare(">", expr, num(0)) if at.exact else Compare(">=", expr, num(1))
-                queries[way, least] = _on_values(way, bound, atoms, least)
-            return list(queries.values())
+                found[way, least] = (way, bound, least)
+            return list(found.values())
 
         shown = show_expr(expr)
         claim = f"the divisor {shown} is below 1"
         name = f"divisor {shown} in {section}"
-        yield Goal(name, "derived", "divisor", build, claim, 0, expr.span)
+        yield _goal(name, "derived", "divisor", stated, claim, 0, expr.span, atoms)
 
 
 def _is_positive(expr: Expr, positive: frozenset[str]) -> bool:

@@ -41,10 +41,24 @@ class Encoding:
     def whole(self, formulas: Iterable[Formula]) -> Z3Expr:
         """All of ``formulas`` as one boolean of the solver."""
         texts = [self.formula(f) for f in formulas]
-        names = frozenset().union(*(names for _, names in texts))
-        rows = [f"(declare-const |{MARK}{n}| {self._sort(n)})" for n in sorted(names)]
-        rows.append(f"(assert (and true {' '.join(text for text, _ in texts)}))")
-        return z3.parse_smt2_string("\n".join(rows))[0]
+        rows = self._declared(names for _, names in texts)
+        return _read(rows, [text for text, _ in texts])
+
+    LITERAL = "track"
+    """The names of literals; no symbol's begins so: those begin with ``MARK``."""
+
+    def guarded(self, formulas: Iterable[Formula], start: int) -> Z3Expr:
+        """Each formula behind a literal of its own, numbered from ``start`` on."""
+        texts = [self.formula(f) for f in formulas]
+        rows = self._declared(names for _, names in texts)
+        literals = [f"{self.LITERAL}{start + n}" for n in range(len(texts))]
+        rows += [f"(declare-const {literal} Bool)" for literal in literals]
+        pairs = zip(literals, texts, strict=True)
+        return _read(rows, [f"(=> {literal} {text})" for literal, (text, _) in pairs])
+
+    def _declared(self, names: Iterable[frozenset[str]]) -> list[str]:
+        found = frozenset[str]().union(*names)
+        return [f"(declare-const |{MARK}{n}| {self._sort(n)})" for n in sorted(found)]
 
     def formula(self, formula: Formula) -> Text:
         """The text of one formula."""
@@ -128,6 +142,10 @@ class Encoding:
         """The solver's constant of a symbol."""
         marked = MARK + name
         return z3.Real(marked) if name in self._atoms.real else z3.Int(marked)
+
+
+def _read(rows: list[str], texts: list[str]) -> Z3Expr:
+    return z3.parse_smt2_string("\n".join([*rows, f"(assert (and true {' '.join(texts)}))"]))[0]
 
 
 def _integer(value: int, real: bool) -> str:

@@ -38,11 +38,26 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Reads:
+    """The part of the program that a goal is derived from, so that it is known before.
+
+    ``kept``: places of the statements that it reads; ``ordered``: those that synchronise too;
+    ``terms``: the workload too.
+    """
+
+    kept: frozenset[tuple[int, ...]]
+    ordered: bool = False
+    terms: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Goal:
     """One obligation: all of its queries must be unsatisfiable.
 
     ``build`` raises ``UnderivableError`` where the text leaves what the rules can state.
-    ``weight`` orders the work, cheap first.
+    ``weight`` orders the work, cheap first. ``reads`` says which part of the program the goal
+    is about: derived from that part alone it is the same goal (``docs/verifier.md``). ``inputs``
+    is, for a goal on values, all that its queries are made of.
     """
 
     name: str
@@ -52,3 +67,5 @@ class Goal:
     claim: str
     weight: int = 0
     span: Span | None = field(default=None)
+    reads: Reads | None = None
+    inputs: Callable[[], object] | None = None

@@ -16,9 +16,12 @@ from formwright.smt.atoms import Atoms
 from formwright.smt.clock import Clock
 from formwright.smt.encoding import Encoding, rational_model, value_of
 from formwright.smt.goals import Query
+from formwright.smt.ledger import Ledger, tagged
 from formwright.smt.lemmas import lemmas, menu_products
 from formwright.smt.premises import Premises
-from formwright.smt.terms import Formula, Number, Poly, conj, polys
+from formwright.smt.record import Tagged
+from formwright.smt.terms import All, Formula, Number, Poly, conj, polys
+from formwright.smt.tracked import Tracked, alone
 
 CASES = 48
 """The most assignments of decisions that one query is split into."""
@@ -42,7 +45,9 @@ class Answer:
 class Solver:
     """Answers queries under fixed premises; ``queries`` counts calls of z3.
 
-    ``linear`` is an encoding of the same atoms to share, so that texts are made once.
+    ``linear`` is an encoding of the same atoms to share, so that texts are made once. With a
+    ``ledger`` a query that is known to be unsatisfiable is not asked, and one that is found
+    to be leaves its core there.
     """
 
     def __init__(
@@ -51,7 +56,9 @@ class Solver:
         premises: Premises,
         clock: Clock,
         linear: Encoding | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
+        self._ledger = ledger
         self._atoms = atoms
         self._premises = premises
         self._clock = clock
@@ -71,6 +78,8 @@ class Solver:
         ``small``: a solution has small values, for people and for a replay.
         """
         goal = conj((*query.facts, query.goal))
+        if self._ledger is not None:
+            return self._recorded(self._ledger, query, goal, small)
         solver = self._abstract(goal, query.hints)
         for more in (self._related, self._members):
             if self._clock.check(solver) == z3.unsat:
@@ -78,6 +87,47 @@ class Solver:
             solver.add(self._linear.whole(more(goal, query.hints)))
             self.queries += 1
         return self._by_cases(solver, goal, self._used(goal, query.hints), small)
+
+    def _recorded(self, ledger: Ledger, query: Query, goal: Formula, small: bool) -> Answer:
+        """As without a ledger, but a kept core may answer, and an answer leaves its core."""
+        facts, wrong = _parts(conj(query.facts)), _parts(query.goal)
+        claim = [*tagged("fact", facts), *tagged("goal", wrong)]
+        definitions = tagged("definition", self._definitions(goal, query.hints))
+        if ledger.recall(claim, definitions, self._premises):
+            return Answer("unsat")
+        ledger.asked += 1
+        whole = [*claim, *definitions, *tagged("premise", self._assumed)]
+        whole += tagged("bound", self._premises.bounds())
+        tracked = Tracked(self._linear, self._clock)
+        tracked.add(whole)
+        for more in (self._theorems, self._choices, None):
+            self.queries += 1
+            if tracked.check() == z3.unsat:
+                core = alone(tracked.core(), self._linear, self._clock)
+                if core is not None:
+                    ledger.keep(core, "linear")
+                return Answer("unsat")
+            if more is not None:
+                tracked.add(more(goal, query.hints))
+        solver = self._abstract(goal, query.hints)
+        for formulas in (self._related(goal, query.hints), self._members(goal, query.hints)):
+            solver.add(self._linear.whole(formulas))
+        found = self._by_cases(solver, goal, self._used(goal, query.hints), small)
+        if found.status == "unsat":
+            self._keep(ledger, [*whole, *tagged("menu", self._premises.members())])
+        return found
+
+    def _keep(self, ledger: Ledger, whole: Sequence[Tagged]) -> None:
+        """What needed products or cases: a core with products as they are, else all of it."""
+        exact = Encoding(self._atoms, exact=True)
+        tracked = Tracked(exact, self._clock)
+        tracked.add(whole)
+        if tracked.check() == z3.unsat:
+            core = alone(tracked.core(), exact, self._clock)
+            if core is not None:
+                ledger.keep(core, "exact")
+                return
+        ledger.keep(whole, "cases")
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
         """A point of the scope where ``formulas`` and every premise hold, or ``unsat``."""
@@ -112,14 +162,15 @@ class Solver:
         direct = _direct([goal], hints) | self._assumed_names
         return self._atoms.closure(direct)
 
+    def _definitions(self, goal: Formula, hints: Sequence[Poly]) -> list[Formula]:
+        names = self._all_names(goal, hints)
+        return [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
+
     def _abstract(self, goal: Formula, hints: Sequence[Poly]) -> Z3Expr:
         """Products are symbols and menus are ranges: weaker than what is true, and linear."""
-        rules = self._premises
-        assumed = [*self._assumed, *rules.bounds()]
-        names = self._all_names(goal, hints)
-        definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
+        assumed = [*self._assumed, *self._premises.bounds()]
         solver = self._new()
-        solver.add(self._linear.whole((*assumed, *definitions, goal)))
+        solver.add(self._linear.whole((*assumed, *self._definitions(goal, hints), goal)))
         self.queries += 1
         return solver
 
@@ -129,14 +180,25 @@ class Solver:
         names = self._all_names(goal, hints)
         return lemmas([goal], hints, names, rules.positive, self._atoms)
 
+    def _theorems(self, goal: Formula, hints: Sequence[Poly]) -> list[Tagged]:
+        """The lemmas with their conditions: true whatever the premises say."""
+        names = self._all_names(goal, hints)
+        positive = self._premises.positive
+        found = lemmas([goal], hints, names, positive, self._atoms, guarded=True)
+        return tagged("lemma", found)
+
+    def _choices(self, goal: Formula, hints: Sequence[Poly]) -> list[Tagged]:
+        menus = self._premises.members()
+        products = self._members(goal, hints)[len(menus) :]
+        return [*tagged("menu", menus), *tagged("lemma", products)]
+
     def _members(self, goal: Formula, hints: Sequence[Poly]) -> list[Formula]:
         """The menus as they stand, and products with each of their values."""
         rules = self._premises
-        assumed = self._assumed
         names = self._all_names(goal, hints)
-        definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
+        definitions = self._definitions(goal, hints)
         used = {n: menu for n, menu in rules.menus.items() if n in names}
-        products = menu_products((goal, *assumed, *definitions), used)
+        products = menu_products((goal, *self._assumed, *definitions), used)
         return [*rules.members(), *products]
 
     def _by_cases(
@@ -253,6 +315,10 @@ class Solver:
             return self._atoms.holds(formula, values)
         except ZeroDivisionError:
             return False
+
+
+def _parts(formula: Formula) -> tuple[Formula, ...]:
+    return formula.parts if isinstance(formula, All) else (formula,)
 
 
 def _direct(formulas: Sequence[Formula], hints: Sequence[Poly]) -> frozenset[str]:

@@ -1,0 +1,159 @@
+"""What was proved, by content: cores, nodes, and obligations left open with their limits.
+
+One SQLite file (``docs/decisions/0004-proof-store.md``). Every row is sealed: a digest over
+its table, its key, the context it was proved in and its body. A row whose seal does not fit
+is not there. The context is the text of the rules, the solver and its version: rows of another
+context are never read.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from formwright.base.digest import digest
+
+SCHEMA = 1
+
+Table = Literal["core", "node", "open", "witness"]
+"""``core``: an unsatisfiable query. ``node``: an obligation by its inputs, with its cores.
+``open``: an unresolved obligation with its limits. ``witness``: a point to try again."""
+
+_CREATE = """
+create table if not exists entries (
+  kind text not null, context text not null, key text not null, anchor text not null,
+  body text not null, seal text not null,
+  primary key (kind, context, key)
+) without rowid;
+create index if not exists anchors on entries (kind, context, anchor);
+"""
+
+
+class Database:
+    """Rows of one context in one file. ``:memory:`` keeps them nowhere."""
+
+    def __init__(self, path: Path | None, context: str) -> None:
+        self._context = context
+        self._connection = _opened(path)
+        self._together = False
+        self.damaged = 0
+        """Rows met whose seal did not fit, and failures of the file itself."""
+
+    @property
+    def context(self) -> str:
+        """What every row here was proved under."""
+        return self._context
+
+    def get(self, kind: Table, key: str) -> Any:
+        """The body of a row, or ``None``."""
+        sql = "select key, anchor, body, seal from entries where kind=? and context=? and key=?"
+        return next((body for _, body in self._read(kind, sql, (kind, self._context, key))), None)
+
+    def many(self, kind: Table, keys: Iterable[str]) -> dict[str, Any]:
+        """The rows of ``keys`` that are there."""
+        found: dict[str, Any] = {}
+        for part in _chunks(list(keys)):
+            sql = (
+                "select key, anchor, body, seal from entries where kind=? and context=? "
+                f"and key in ({_marks(part)})"
+            )
+            found.update(self._read(kind, sql, (kind, self._context, *part)))
+        return found
+
+    def anchored(self, kind: Table, anchors: Iterable[str]) -> list[tuple[str, Any]]:
+        """Rows with one of ``anchors``, with their keys."""
+        found: list[tuple[str, Any]] = []
+        for part in _chunks(list(anchors)):
+            sql = (
+                "select key, anchor, body, seal from entries where kind=? and context=? "
+                f"and anchor in ({_marks(part)})"
+            )
+            found.extend(self._read(kind, sql, (kind, self._context, *part)))
+        return found
+
+    def every(self, kind: Table) -> Iterator[tuple[str, Any]]:
+        """All rows of a kind, for an audit."""
+        sql = "select key, anchor, body, seal from entries where kind=? and context=? order by key"
+        yield from self._read(kind, sql, (kind, self._context))
+
+    def put(self, kind: Table, key: str, body: object, anchor: str = "") -> None:
+        """Keeps a row; one that is there is replaced. A file that fails keeps nothing."""
+        text = json.dumps(body, separators=(",", ":"), sort_keys=True)
+        row = (kind, self._context, key, anchor, text, self._seal(kind, key, anchor, text))
+        self._write("insert or replace into entries values (?,?,?,?,?,?)", row)
+
+    def drop(self, kind: Table, key: str) -> None:
+        """Forgets a row."""
+        row = (kind, self._context, key)
+        self._write("delete from entries where kind=? and context=? and key=?", row)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Rows put inside are written at once or not at all."""
+        self._together = True
+        try:
+            with self._connection:
+                yield
+        finally:
+            self._together = False
+
+    def _write(self, sql: str, row: tuple[str, ...]) -> None:
+        try:
+            if self._together:
+                self._connection.execute(sql, row)
+            else:
+                with self._connection:
+                    self._connection.execute(sql, row)
+        except sqlite3.DatabaseError:
+            self.damaged += 1
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _read(self, kind: str, sql: str, values: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        try:
+            rows = self._connection.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError:
+            self.damaged += 1
+            return
+        for key, anchor, text, seal in rows:
+            if self._seal(kind, key, anchor, text) == seal:
+                yield key, json.loads(text)
+            else:
+                self.damaged += 1
+
+    def _seal(self, kind: str, key: str, anchor: str, text: str) -> str:
+        return digest([SCHEMA, kind, self._context, key, anchor, text])
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    """A connection; a file that is no database is put aside, and a new one begun."""
+    if path is None:
+        return _prepared(":memory:")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return _prepared(str(path))
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            raise
+        path.replace(path.with_name(f"{path.name}.damaged"))
+        return _prepared(str(path))
+
+
+def _prepared(name: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(name, timeout=30)
+    connection.executescript(
+        "pragma journal_mode=wal; pragma synchronous=normal; pragma busy_timeout=30000;" + _CREATE
+    )
+    return connection
+
+
+def _chunks(values: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(values), 500):
+        yield values[start : start + 500]
+
+
+def _marks(values: list[str]) -> str:
+    return ",".join("?" * len(values))

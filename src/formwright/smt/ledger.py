@@ -1,0 +1,149 @@
+"""What earlier proofs showed, looked up before a solver is asked, and what this one shows.
+
+The rules (``docs/verifier.md``): a core is kept once it was solved by itself (R1); it is found
+again by one renaming of the whole core into the query (R2); it must speak of the claim, not of
+the premises alone (R3). Nothing is kept that was not unsatisfiable.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from formwright.base.digest import digest
+from formwright.proof import assertions as data
+from formwright.proof.database import Database
+from formwright.proof.embedding import Target, embedding, shape
+from formwright.smt.atoms import Atoms
+from formwright.smt.premises import Premises
+from formwright.smt.record import Tagged, statement
+from formwright.smt.terms import Formula
+
+CANDIDATES = 24
+"""How many kept cores one query is compared with."""
+
+Reading = Literal["linear", "exact", "cases"]
+"""How a core was solved: each product a symbol, products as products, or case by case."""
+
+CLAIM: tuple[data.Role, ...] = ("goal", "fact")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A core of the store with its name."""
+
+    key: str
+    query: data.Recorded
+    reading: Reading
+
+
+@dataclass(slots=True)
+class Ledger:
+    """One proof's view of the store; ``used`` names the cores that answers rest on."""
+
+    database: Database
+    atoms: Atoms
+    used: list[Kept] = field(default_factory=list)
+    asked: int = 0
+    """Queries that a solver was asked."""
+    recalled: int = 0
+    """Queries that a kept core answered."""
+    _statements: dict[Formula, tuple[data.Statement, str]] = field(default_factory=dict)
+    _cores: dict[str, Kept] = field(default_factory=dict)
+    _bases: dict[int, tuple[Premises, Target]] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """A new obligation: what is used from here on is its own."""
+        self.used = []
+
+    def recall(self, claim: Sequence[Tagged], rest: Sequence[Tagged], rules: Premises) -> bool:
+        """Whether a kept core is part of the query; then it is noted as used."""
+        shaped = [self._shaped(f) for _, f in claim]
+        anchors = {s for _, s in shaped}
+        found = self.database.anchored("core", sorted(anchors))
+        if not found:
+            return False
+        target = self.base(rules).extended(self._sorts(f for _, f in (*claim, *rest)), shaped)
+        target = target.extended({}, [self._shaped(f) for _, f in rest])
+        cores = [core for key, body in found if (core := self._read(key, body)) is not None]
+        cores.sort(key=lambda c: _foreign(c.query, target))
+        for core in cores[:CANDIDATES]:
+            if embedding(core.query, target) is not None:
+                self.used.append(core)
+                self.recalled += 1
+                return True
+        return False
+
+    def keep(self, core: Sequence[Tagged], reading: Reading) -> bool:
+        """Keeps a core that was solved by itself; one without a claim is none."""
+        claim = [f for role, f in core if role in CLAIM]
+        if not claim:
+            return False
+        kept = [data.Assertion(role, self._shaped(f)[0]) for role, f in core]
+        query = data.recorded(self._sorts(f for _, f in core), kept)
+        body = {"reading": reading, "query": data.query_json(query)}
+        key = digest(body)
+        anchor = max((self._shaped(f)[1] for f in claim), key=lambda s: (len(s), s))
+        self.database.put("core", key, body, anchor)
+        self.used.append(Kept(key, query, reading))
+        return True
+
+    def core(self, key: str) -> Kept | None:
+        """The core of that name, if it is kept."""
+        found = self._cores.get(key)
+        if found is None:
+            body = self.database.get("core", key)
+            found = None if body is None else self._read(key, body)
+        return found
+
+    def base(self, rules: Premises) -> Target:
+        """Premises and menus, to look for cores in."""
+        found = self._bases.get(id(rules))
+        if found is None:
+            formulas = [*rules.scope, *rules.conditions, *rules.bounds(), *rules.members()]
+            target = Target(self._sorts(formulas), [self._shaped(f) for f in formulas])
+            found = (rules, target)
+            self._bases[id(rules)] = found
+        return found[1]
+
+    def _read(self, key: str, body: object) -> Kept | None:
+        known = self._cores.get(key)
+        if known is not None:
+            return known
+        try:
+            kept = read_core(key, body)
+        except ValueError:
+            return None
+        self._cores[key] = kept
+        return kept
+
+    def _shaped(self, formula: Formula) -> tuple[data.Statement, str]:
+        found = self._statements.get(formula)
+        if found is None:
+            made = statement(formula)
+            found = (made, shape(made))
+            self._statements[formula] = found
+        return found
+
+    def _sorts(self, formulas: Iterable[Formula]) -> dict[str, data.Sort]:
+        used = {s for f in formulas for s in data.symbols(self._shaped(f)[0])}
+        return {s: "Real" if s in self.atoms.real else "Int" for s in used}
+
+
+def tagged(role: data.Role, formulas: Iterable[Formula]) -> list[Tagged]:
+    """Formulas with where they come from."""
+    return [(role, f) for f in formulas]
+
+
+def read_core(key: str, body: object) -> Kept:
+    """A core from its row; raises ``ValueError`` unless it is what its name says."""
+    match body:
+        case {"reading": ("linear" | "exact" | "cases") as reading, "query": query}:
+            if digest(body) != key:
+                raise ValueError(f"the core {key[:8]} is not what its name says")
+            return Kept(key, data.read_query(query), reading)
+    raise ValueError("not a core")
+
+
+def _foreign(query: data.Recorded, target: Target) -> int:
+    """How many symbols would have to be renamed."""
+    return sum(target.sort(s) is None for s, _ in query.sorts)

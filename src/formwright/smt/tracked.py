@@ -1,0 +1,77 @@
+"""A query whose assertions are told apart, so that an answer says which of them it used."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any as Z3Expr
+
+import z3
+
+from formwright.smt.clock import Clock
+from formwright.smt.encoding import Encoding
+from formwright.smt.record import Tagged
+
+ROUNDS = 3
+"""How often a core is solved again by itself to make it smaller."""
+
+GROWN = 24
+"""Cores of fewer assertions are not made smaller: that costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """``core``: assertions that contradict one another, by themselves; solved again alone."""
+
+    status: Z3Expr
+    core: tuple[Tagged, ...] = ()
+
+
+class Tracked:
+    """Assertions each behind a literal of its own; more may be added."""
+
+    def __init__(self, encoding: Encoding, clock: Clock) -> None:
+        self._encoding = encoding
+        self._clock = clock
+        self._solver = z3.SimpleSolver()
+        self._solver.set("random_seed", 1)
+        self._kept: list[Tagged] = []
+        self._literals: list[Z3Expr] = []
+
+    @property
+    def assertions(self) -> Sequence[Tagged]:
+        return self._kept
+
+    def add(self, formulas: Sequence[Tagged]) -> None:
+        """More assertions, all of them tracked."""
+        start = len(self._kept)
+        self._solver.add(self._encoding.guarded([f for _, f in formulas], start))
+        self._kept.extend(formulas)
+        self._literals += [z3.Bool(f"{Encoding.LITERAL}{start + n}") for n in range(len(formulas))]
+
+    def check(self) -> Z3Expr:
+        """``sat``, ``unsat`` or ``unknown`` of everything added so far."""
+        return self._clock.check(self._solver, self._literals)
+
+    def core(self) -> tuple[Tagged, ...]:
+        """What the last ``unsat`` used."""
+        used = self._solver.unsat_core()
+        numbers = sorted(int(str(c).removeprefix(Encoding.LITERAL)) for c in used)
+        return tuple(self._kept[n] for n in numbers)
+
+
+def alone(core: Sequence[Tagged], encoding: Encoding, clock: Clock) -> tuple[Tagged, ...] | None:
+    """The core, smaller where that was easy, once it was solved by itself; ``None`` if it fails.
+
+    The last solver that saw it had nothing else to use.
+    """
+    for _ in range(ROUNDS):
+        solver = Tracked(encoding, clock)
+        solver.add(core)
+        if solver.check() != z3.unsat:
+            return None
+        smaller = solver.core()
+        if len(smaller) == len(core) or len(core) < GROWN:
+            return tuple(core)
+        core = smaller
+    solver = Tracked(encoding, clock)
+    solver.add(core)
+    return tuple(core) if solver.check() == z3.unsat else None
