@@ -32,6 +32,10 @@ def prove(
     file: File,
     json_: Json = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Prove again what is kept.")] = False,
+    lanes: Annotated[
+        Path | None,
+        typer.Option("--lanes", help="Draw each counterexample here, as text and as SVG."),
+    ] = None,
 ) -> int:
     """Prove a template once, for every design that it allows."""
     from formwright.flow.proving import prove_template
@@ -39,6 +43,10 @@ def prove(
 
     with status_line() as say:
         proof = prove_template(file, fresh=fresh, progress=say)
+    if lanes is not None:
+        from formwright.report.lanes_files import write_lanes
+
+        write_lanes(proof, lanes)
     if json_:
         emit_json(proof.as_json())
     else:

@@ -1,6 +1,6 @@
 """Verdicts and obligations: three values and ``vacuous``, never a bool."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from formwright.proof.interleaving import Interleaving
@@ -88,6 +88,8 @@ def _obligation(o: Obligation) -> dict[str, Any]:
             "replayed": c.replayed,
             "trace": list(c.trace),
         }
+        if c.interleaving is not None:
+            shown["counterexample"]["interleaving"] = asdict(c.interleaving)
     return shown
 
 

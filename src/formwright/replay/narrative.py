@@ -32,11 +32,18 @@ _INFIX = frozenset({"+", "-", "*", "/"})
 def trace(found: Finding, outcome: Outcome, constants: Mapping[str, Scalar]) -> tuple[str, ...]:
     """The steps that make the defect, oldest first, at most ``TRACE_LIMIT`` lines."""
     events = outcome.events
-    victim = _odd_read(events, found)
-    steps = _last_writes(events, found) if victim is None else _around(events, *victim)
+    steps = relevant(found, outcome)
     lines = [_line(events[n], point, constants) for n, point in steps[-TRACE_LIMIT:]]
     lines += [f"deadlock: {row}" for row in outcome.stuck]
     return tuple(_without_common_prefix(lines, [events[n].agent for n, _ in steps]))
+
+
+def relevant(found: Finding, outcome: Outcome) -> list[tuple[int, int]]:
+    """The events with their points that make the defect, oldest first."""
+    victim = _odd_read(outcome.events, found)
+    if victim is None:
+        return _last_writes(outcome.events, found)
+    return _around(outcome.events, *victim)
 
 
 def _odd_read(events: tuple[Event, ...], found: Finding) -> tuple[int, int, Touch] | None:

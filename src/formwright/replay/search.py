@@ -16,6 +16,7 @@ from formwright.proof.verdict import Counterexample
 from formwright.replay.adversary import adversarial, orderly
 from formwright.replay.expressions import has_asynchronous
 from formwright.replay.judge import ORDER_CONDITIONS, Finding, finding
+from formwright.replay.lanes import interleaving
 from formwright.replay.narrative import trace
 from formwright.replay.runner import Outcome, Prepared, prepare, run_prepared
 from formwright.replay.schedule import TEXTUAL, Schedule
@@ -198,7 +199,11 @@ class _Search:
         prepared = prepare(self._around.template, caught.values)
         traced = run_prepared(prepared, caught.schedule, RUN_BUDGET, trace=True)
         lines = (*trace(caught.found, traced, caught.values), *repeated)
-        return Counterexample(_shown(caught.values), caught.found.sentence + note, True, lines)
+        title = f"{self._around.template.name} with {_named(self._around, caught.values)}"
+        drawn = interleaving(title, caught.found, traced, caught.values)
+        return Counterexample(
+            _shown(caught.values), caught.found.sentence + note, True, lines, drawn
+        )
 
     def _at_full_size(self, caught: Caught) -> Caught | Literal["too large", "nothing"]:
         """The defect again with sizes of the menus, where that is not too long to run.
