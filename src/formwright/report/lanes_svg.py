@@ -9,7 +9,7 @@ from formwright.proof.interleaving import Event, Interleaving
 LINE = 16
 """Pixels of a line of text."""
 
-CHARACTERS = 38
+CHARACTERS = 37
 """Characters of a line in a lane of ``LANE`` pixels."""
 
 LANE = 290
