@@ -175,5 +175,15 @@ def test_accumulations_in_flight_together_race(pending: int, verdict: str) -> No
 
 
 def test_a_count_that_varies_is_unresolved() -> None:
-    template = family(LOAD, "if p mod 2 = 0: barrier", COMPUTE)
+    template = family(LOAD, "if p * p <= 9: barrier", COMPUTE)
     assert safe_conditions(template, {"S": 3, "P": 0}) == "unresolved"
+
+
+@pytest.mark.parametrize(
+    ("S", "P", "verdict"),
+    [(3, 0, "refuted"), (3, 1, "refuted"), (4, 1, "proved"), (4, 2, "refuted"), (5, 2, "proved")],
+)
+def test_a_barrier_in_every_second_iteration(S: int, P: int, verdict: str) -> None:
+    """Safe iff an even iteration lies between a computation and the load into its slot."""
+    template = family(LOAD, "if p mod 2 = 0: barrier", COMPUTE)
+    assert safe_conditions(template, {"S": S, "P": P}) == verdict

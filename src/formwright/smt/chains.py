@@ -224,7 +224,8 @@ def step_conditions(chain: Chain, number: int, atoms: Atoms) -> tuple[Formula, l
         found += guards(run, atoms)
     else:
         owner = owner_range(run, atoms)
-        found += guards(run, atoms, 0, team) + guards(run, atoms, team + 1) + manned(run, atoms)
+        found += guards(run, atoms, 0, team) + guards(run, atoms, team + 1, roles=False)
+        found += manned(run, atoms)
     if step.reader is not None and step.access is not None:
         wanted = cell(chain.steps[step.reader].instance, step.access, atoms)
         found += [same_generation(made, wanted), same_index(made, wanted)]

@@ -54,12 +54,21 @@ def fresh(site: Site, tag: str, shared: Mapping[str, Poly], depth: int) -> Insta
 
 
 def guards(
-    instance: Instance, atoms: Atoms, start: int = 0, stop: int | None = None
+    instance: Instance,
+    atoms: Atoms,
+    start: int = 0,
+    stop: int | None = None,
+    roles: bool = True,
 ) -> list[Formula]:
-    """What makes the run happen: bounds of loops, forks and boxes, and conditions."""
+    """What makes the run happen: bounds of loops, forks and boxes, and conditions.
+
+    Without ``roles``, guards that name the agent are left out.
+    """
+    left_out = () if roles else instance.site.roles
     found: list[Formula] = []
-    for frame in instance.site.frames[start:stop]:
-        found.extend(_frame_guards(frame, instance.env, atoms))
+    for level, frame in enumerate(instance.site.frames[:stop]):
+        if level >= start and level not in left_out:
+            found.extend(_frame_guards(frame, instance.env, atoms))
     return found
 
 

@@ -4,7 +4,8 @@ from itertools import product
 
 from formwright.ir.program import Apply, Barrier, Commit, For, Par, Wait
 from formwright.smt.atoms import Atoms
-from formwright.smt.counts import passed
+from formwright.smt.counters import Counters, textual
+from formwright.smt.counts import of_kind, passed
 from formwright.smt.encode import number, truth
 from formwright.smt.instances import (
     Instance,
@@ -30,13 +31,16 @@ from formwright.smt.terms import (
     negated,
 )
 
+BARRIERS, COMMITS = of_kind(Barrier), of_kind(Commit)
+
 
 class Order:
     """Happens-before in one program; ``before(e, f)`` is a formula over both runs."""
 
-    def __init__(self, sites: Sites, atoms: Atoms) -> None:
+    def __init__(self, sites: Sites, atoms: Atoms, counters: Counters | None = None) -> None:
         self._sites = sites
         self._atoms = atoms
+        self._counters = counters if sites.counters else None
 
     def before(self, first: Instance, second: Instance, reads_first: bool = False) -> Formula:
         """``first`` is over before ``second`` begins.
@@ -99,8 +103,10 @@ class Order:
                 result = conj((_same(node.vars, first, second), result))
             elif isinstance(node, Par):
                 same = _same(node.vars, first, second)
-                across = conj((negated(same), self._earlier_epoch(first, second, level + 1)))
-                result = disj((conj((same, result)), across))
+                earlier = self._earlier_epoch(first, second, level + 1)
+                if self._counters is not None and earlier != TRUE:
+                    earlier = disj((earlier, self._counters.before(first, second, textual)))
+                result = disj((conj((same, result)), conj((negated(same), earlier))))
         return result
 
     def _at_parting(
@@ -115,22 +121,22 @@ class Order:
         return FALSE
 
     def _earlier_epoch(self, first: Instance, second: Instance, start: int) -> Formula:
-        mine = passed(first, start, Barrier, self._atoms)
-        other = passed(second, start, Barrier, self._atoms)
+        mine = passed(first, start, BARRIERS, self._atoms)
+        other = passed(second, start, BARRIERS, self._atoms)
         return lt(mine.minus(other).poly(self._atoms), Poly(()))
 
     def _completions(self, event: Instance, until: Instance) -> list[tuple[Instance, Formula]]:
         """Waits of the agent of ``event``, each with the condition that it completes it."""
         found: list[tuple[Instance, Formula]] = []
         start = event.site.agent
-        group = passed(event, start, Commit, self._atoms)
+        group = passed(event, start, COMMITS, self._atoms)
         for site in self._sites.waits:
             node = site.node
             if common(site, event.site) < start or site.agent != start:
                 continue
             assert isinstance(node, Wait)
             for wait in self._candidates(site, event, until):
-                closed = passed(wait, start, Commit, self._atoms).minus(group)
+                closed = passed(wait, start, COMMITS, self._atoms).minus(group)
                 pending = number(node.pending, wait.env, self._atoms)
                 since = closed.poly(self._atoms)  # groups closed from that of the event on
                 found.append((wait, conj((le(ONE, since), le(pending + ONE, since)))))

@@ -16,6 +16,7 @@ from formwright.proof.verdict import Counterexample, Evidence, Obligation, Verdi
 from formwright.smt.agreement import Agreement
 from formwright.smt.atoms import Atoms
 from formwright.smt.clock import Clock, OutOfTimeError
+from formwright.smt.counters import Counters
 from formwright.smt.design import divisor_goals, extent_goals, fits_goals, implied_goals
 from formwright.smt.encode import UnderivableError
 from formwright.smt.encoding import Encoding
@@ -24,6 +25,7 @@ from formwright.smt.instances import fresh, guards
 from formwright.smt.lazy import reaches
 from formwright.smt.menus import Cover, cover
 from formwright.smt.premises import Premises, premises, schedule_conditions
+from formwright.smt.progress import Progress
 from formwright.smt.refute import completed, leaves_shape, preferences, refutation
 from formwright.smt.schedule import Schedule, place
 from formwright.smt.sites import Site, Sites, sites_of
@@ -79,7 +81,6 @@ class Prover:
         self._setting: Setting | None = None
         self._runs: dict[tuple[tuple[str, Number], ...], Counterexample | None] = {}
         self._clock = clock
-        self._counted = False
         self._atoms = Atoms()
         self._linear = Encoding(self._atoms, exact=False)
         atoms, constraints = self._atoms, [c.condition for c in template.constraints]
@@ -121,14 +122,15 @@ class Prover:
             for goal in (*extent_goals(sites, atoms), *fits_goals(template, sites, atoms)):
                 yield self._task(goal, self._k1, constraints)
             inputs = frozenset(t.name for t in template.scope.workload.inputs)
-            for goal in Schedule(sites, inputs, atoms).goals():
+            counters = Counters(sites, atoms, self._impossible)
+            for goal in Schedule(sites, inputs, atoms, counters).goals():
+                yield self._task(goal, self._k2, k2)
+            decisions = [d.name for d in template.decisions]
+            for goal in Progress(sites, atoms, counters, decisions, self._impossible).goals():
                 yield self._task(goal, self._k2, k2)
             workload = template.scope.workload
             for goal in Agreement(sites.applies, workload, atoms, self._impossible).goals():
                 yield self._task(goal, self._k2, k2)
-            if sites.counters:
-                self._counted = True
-                yield self._fixed("counters", "K2", "readiness", 0, _counters)
         else:
             yield self._fixed("program", "K2", "readiness", 0, self._underivable)
         yield self._fixed("designs in scope", "K3", "menu", 5, self._menus)
@@ -228,8 +230,6 @@ class Prover:
         if query.states is not None:
             return self._evaluated(claim, query, query.states, answer, whole)
         found = refutation(goal, query, answer.values, whole, self._atoms)
-        if self._counted:
-            return Outcome("unresolved", f"{claim}, unless counters order it: not derived yet")
         if self._replayer is not None:
             reached = self._replayer(template, found)
             if reached is not None and reached.replayed:
@@ -294,7 +294,7 @@ class Prover:
         """Some point of the scope meets the premises, and every statement can run."""
         try:
             sites = sites_of(self._template.program, self._template.globals)
-            all_sites = (*sites.applies, *sites.synchronising)
+            all_sites = (*sites.applies, *sites.synchronising, *sites.counters)
             runs = [guards(fresh(s, f"r{s.number}", {}, 0), self._atoms) for s in all_sites]
             return self._points(all_sites, runs)
         except FAILURES as error:
@@ -337,10 +337,6 @@ class Prover:
         claim = "no assignment of the menus meets the constraints"
         shown = _counterexample(claim, found.parameters, "every point of the menus was evaluated")
         return Outcome("refuted", claim, shown)
-
-
-def _counters() -> Outcome:
-    return Outcome("unresolved", "arrive and await: counters are not derived yet")
 
 
 def _reason(error: Exception) -> str:

@@ -5,8 +5,9 @@ from itertools import combinations_with_replacement
 
 from formwright.ir.program import ApplyOp
 from formwright.smt.atoms import Atoms
+from formwright.smt.counters import Counters
 from formwright.smt.encode import UnderivableError, truth
-from formwright.smt.goals import Actor, Goal, Query
+from formwright.smt.goals import Actor, Goal, Query, Reads
 from formwright.smt.instances import (
     Cell,
     Instance,
@@ -42,12 +43,18 @@ ACCUMULATE: tuple[ApplyOp, ...] = ("+=", "max=")
 class Schedule:
     """Derives the goals of one program; ``inputs`` are the tensors that nothing may write."""
 
-    def __init__(self, sites: Sites, inputs: frozenset[str], atoms: Atoms) -> None:
+    def __init__(
+        self,
+        sites: Sites,
+        inputs: frozenset[str],
+        atoms: Atoms,
+        counters: Counters | None = None,
+    ) -> None:
         self._sites = sites
         self._applies = sites.applies
         self._inputs = inputs
         self._atoms = atoms
-        self._order = Order(sites, atoms)
+        self._order = Order(sites, atoms, counters)
 
     def goals(self) -> Iterator[Goal]:
         """Every condition of the table up to ``order``, one goal for a place or a pair."""
@@ -69,10 +76,14 @@ class Schedule:
         build: Callable[[], Sequence[Query]],
         claim: str,
         weight: int,
+        reads: Sequence[Site] = (),
+        ordered: bool = False,
     ) -> Goal:
         places = " and ".join(dict.fromkeys(place(s) for s in sites))
         name = f"{condition} {what} {places}"
-        return Goal(name, "K2", condition, build, claim, weight, sites[0].span)
+        named = tuple(s.path for s in sites)
+        part = Reads(what, named, frozenset((*named, *(s.path for s in reads))), ordered)
+        return Goal(name, "K2", condition, build, claim, weight, sites[0].span, part)
 
     # address and uniform
 
@@ -175,7 +186,7 @@ class Schedule:
         claim = f"two agents accumulate into one cell of {name} with no order between them"
         if a.apply.asynchronous or b.apply.asynchronous:
             claim = f"two accumulations into one cell of {name} are in flight together"
-        return self._goal("race", name, [a, b], build, claim, 3)
+        return self._goal("race", name, [a, b], build, claim, 3, ordered=True)
 
     # a read and its writers
 
@@ -214,7 +225,8 @@ class Schedule:
 
         verb = "is read" if role == "read" else "is accumulated into"
         claim = f"a cell of {access.buffer} {verb} and no assignment to it is before"
-        return self._goal(condition, access.buffer, [site], build, claim, 2)
+        sources = writers(self._applies, site, access, SET)
+        return self._goal(condition, access.buffer, [site], build, claim, 2, sources, ordered=True)
 
     def _before_read(self, site: Site, reach: Reach, writer: Site) -> Goal:
         access = reach.access
@@ -237,7 +249,7 @@ class Schedule:
             return [Query(tuple(facts), wrong, what.index, actors)]
 
         claim = f"a cell of {access.buffer} is read and an accumulation into it is not before"
-        return self._goal("order", access.buffer, [site, writer], build, claim, 2)
+        return self._goal("order", access.buffer, [site, writer], build, claim, 2, ordered=True)
 
     def _lifetime(self, site: Site, reach: Reach, writer: Site) -> Goal:
         access = reach.access
@@ -247,7 +259,10 @@ class Schedule:
             return [self._overwritten(site, reach, writer, source) for source in sources]
 
         claim = f"a slot of {access.buffer} is overwritten before its last read"
-        return self._goal("lifetime", access.buffer, [site, writer], build, claim, 4)
+        sources = writers(self._applies, site, access, SET)
+        return self._goal(
+            "lifetime", access.buffer, [site, writer], build, claim, 4, sources, ordered=True
+        )
 
     def _overwritten(self, site: Site, reach: Reach, writer: Site, source: Site) -> Query:
         """A write of another generation, neither after the read nor before what it reads."""

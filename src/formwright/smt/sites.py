@@ -88,6 +88,26 @@ class Site:
         return None
 
     @property
+    def roles(self) -> tuple[int, ...]:
+        """The frames of guards that name the agent of the team: its role (rule P14)."""
+        team = self.team
+        if team is None:
+            return ()
+        names = set(self.frames[team].binds())
+        below = range(team + 1, len(self.frames))
+        return tuple(
+            n
+            for n in below
+            if isinstance(self.frames[n].node, If) and names & names_in(self.frames[n].node)
+        )
+
+    @property
+    def role(self) -> tuple[Expr, ...]:
+        """The conditions of its role."""
+        nodes = [self.frames[n].node for n in self.roles]
+        return tuple(node.cond for node in nodes if isinstance(node, If))
+
+    @property
     def agent(self) -> int:
         """How many frames enclose the text of the agent that runs this statement."""
         forks = [i + 1 for i, f in enumerate(self.frames) if isinstance(f.node, Par)]
@@ -118,6 +138,7 @@ def sites_of(program: tuple[Stmt, ...], tensors: tuple[Buffer, ...]) -> Sites:
     homes = {b.name: Home(b, 0) for b in tensors}
     found = list(_walk(program, (), homes, False))
     numbered = [Site(n, s.frames, s.homes, s.span) for n, s in enumerate(found)]
+    _refuse_two_roles([s for s in numbered if isinstance(s.node, Apply)])
 
     def pick(*kinds: type) -> tuple[Site, ...]:
         return tuple(s for s in numbered if isinstance(s.node, kinds))
@@ -178,16 +199,38 @@ def _walk(
 
 
 def _refuse_named_agent(frames: tuple[Frame, ...]) -> None:
-    """An agent does not choose its points (rule P4), so it can't be named on the way to one."""
+    """An agent does not choose its points (rule P4), so it can't be named on the way to one.
+
+    A guard may name it: it says which agents share the points (rule P14).
+    """
     owners: set[str] = set()
     for frame in frames:
         named = owners & names_in(frame.node)
-        if named:
+        if named and not isinstance(frame.node, If):
             raise UnderivableError(
                 f'an apply that depends on the agent "{min(named)}"', frame.node.span
             )
         if isinstance(frame.node, Par) and frame.node.kind == "team":
             owners |= set(frame.node.vars)
+
+
+def _refuse_two_roles(applies: list[Site]) -> None:
+    """The owner of a cell of a ``dist`` buffer is one agent, so one role uses it (rule P14)."""
+    known: dict[Home, tuple[Expr, ...]] = {}
+    for site in applies:
+        for access in (site.apply.destination, *accesses(site.apply.value)):
+            home = site.home(access)
+            if not home.buffer.dist:
+                continue
+            if known.setdefault(home, site.role) != site.role:
+                raise UnderivableError(
+                    f"{access.buffer} has dist and is used in two roles", site.span
+                )
+            loops = {f.node.var for f in site.frames if isinstance(f.node, For)}
+            if any(free_names(c) & loops for c in site.role):
+                raise UnderivableError(
+                    f"{access.buffer} has dist and its role changes with the iteration", site.span
+                )
 
 
 def _refuse_two_owners(apply: Apply, homes: Mapping[str, Home]) -> None:

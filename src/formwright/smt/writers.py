@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from formwright.ir.program import Access, ApplyOp, For, If, Par
@@ -18,7 +19,22 @@ from formwright.smt.instances import (
     team_names,
 )
 from formwright.smt.sites import Site, common
-from formwright.smt.terms import ONE, ZERO, All, Eq, Formula, Poly, conj, implies, le
+from formwright.smt.terms import (
+    ONE,
+    ZERO,
+    All,
+    Eq,
+    Formula,
+    Le,
+    Lt,
+    Poly,
+    conj,
+    disj,
+    implies,
+    le,
+    lt,
+    symbol,
+)
 from formwright.smt.witness import eliminate, mixed_radix
 
 Mode = Literal["equations", "identity", "radix"]
@@ -179,7 +195,8 @@ def _written(draft: Draft, run: Instance, atoms: Atoms) -> Written:
         conditions += guards(run, atoms, start)
     else:
         owner = owner_range(run, atoms)
-        conditions += guards(run, atoms, start, team) + guards(run, atoms, team + 1)
+        conditions += guards(run, atoms, start, team)
+        conditions += guards(run, atoms, team + 1, roles=False)
         conditions += manned(run, atoms)
     if destination.clip:
         conditions.append(made.inside)
@@ -187,18 +204,48 @@ def _written(draft: Draft, run: Instance, atoms: Atoms) -> Written:
 
 
 def owner_range(run: Instance, atoms: Atoms) -> list[Formula]:
-    """Where the team has an agent, the owner is one of its agents."""
+    """Where the team (or the role) has an agent, the owner is one of its agents."""
     team = run.site.team
     if team is None:
         return []
     there = conj(manned(run, atoms))
-    return [implies(there, conj(guards(run, atoms, team, team + 1)))]
+    mine = [truth(c, run.env, atoms) for c in run.site.role]
+    return [implies(there, conj((*guards(run, atoms, team, team + 1), *mine)))]
 
 
 def manned(run: Instance, atoms: Atoms) -> list[Formula]:
-    """The team that runs it has an agent, so that each point has an owner."""
+    """The team that runs it has an agent, so that each point has an owner.
+
+    A role has one if one of a few agents is in it: the first two, the last, one it names.
+    """
     team = run.site.team
     node = None if team is None else run.site.frames[team].node
     if not isinstance(node, Par):
         return []
-    return [le(ONE, number(e, run.env, atoms)) for e in node.extents]
+    sizes = [number(e, run.env, atoms) for e in node.extents]
+    if not run.site.role:
+        return [le(ONE, size) for size in sizes]
+    found: list[Formula] = []
+    menus = [_members(name, size, run, atoms) for name, size in zip(node.vars, sizes, strict=True)]
+    for agent in product(*menus):
+        env = {**run.env, **dict(zip(node.vars, agent, strict=True))}
+        there = [
+            bound
+            for name, size in zip(node.vars, sizes, strict=True)
+            for bound in (le(ZERO, env[name]), lt(env[name], size))
+        ]
+        found.append(conj((*there, *(truth(c, env, atoms) for c in run.site.role))))
+    return [disj(found)]
+
+
+def _members(name: str, size: Poly, run: Instance, atoms: Atoms) -> list[Poly]:
+    """Agents that may be in the role of a run, by the value of one name."""
+    found = [ZERO, ONE, size - ONE]
+    env = {**run.env, name: symbol(name)}
+    for cond in run.site.role:
+        known = truth(cond, env, atoms)
+        for part in known.parts if isinstance(known, All) else (known,):
+            slope = part.poly.coefficient(name) if isinstance(part, Eq | Le | Lt) else None
+            if isinstance(part, Eq | Le) and slope in (1, -1):
+                found.append((part.poly - symbol(name).scaled(slope)).scaled(-slope))
+    return list(dict.fromkeys(p for p in found if name not in atoms.closure(p.symbols())))

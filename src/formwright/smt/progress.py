@@ -1,0 +1,247 @@
+"""Counters and the end of runs: ``progress`` (nobody waits for ever) and ``phase`` (parities).
+
+A counter never falls, so what an agent may do, it may do for ever: one schedule that ends shows
+that all do. It is given by ranks: each ``await`` has its arrivals among statements of lower
+rank, and ranks rise along the text of each agent (rule P10).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, product
+
+from formwright.ir.expr import Expr
+from formwright.ir.program import Arrive, Await, For
+from formwright.smt.atoms import Atoms
+from formwright.smt.counters import Counters, Place, agent_of, await_of, counter_of, textual
+from formwright.smt.counts import Count, runs_of
+from formwright.smt.encode import UnderivableError, number, truth
+from formwright.smt.goals import Actor, Goal, Query
+from formwright.smt.instances import Instance, fresh, guards, team_names
+from formwright.smt.schedule import place
+from formwright.smt.sites import Site, Sites, common
+from formwright.smt.terms import (
+    ONE,
+    ZERO,
+    Formula,
+    Poly,
+    conj,
+    disj,
+    eq,
+    implies,
+    le,
+    negated,
+    symbol,
+)
+
+Shifts = dict[tuple[Expr, ...], Poly]
+"""How many iterations later each role is than the first, in the schedule that ends."""
+
+
+class Progress:
+    """Derives the two conditions of one program; ``decisions`` are tried as shifts."""
+
+    def __init__(
+        self,
+        sites: Sites,
+        atoms: Atoms,
+        counters: Counters,
+        decisions: Sequence[str],
+        impossible: Callable[[Sequence[Formula]], bool],
+    ) -> None:
+        self._waits = [s for s in sites.counters if isinstance(s.node, Await)]
+        self._arrivals = [s for s in sites.counters if isinstance(s.node, Arrive)]
+        self._synchronising = (*sites.counters, *sites.barriers)
+        self._atoms = atoms
+        self._counters = counters
+        self._decisions = decisions
+        self._impossible = impossible
+
+    def goals(self) -> Iterator[Goal]:
+        """One goal for all awaits together, and one for each that sees phases."""
+        if self._waits:
+            claim = "an agent waits for arrivals that never come"
+            span = self._waits[0].span
+            yield Goal("progress", "K2", "progress", self._ranked, claim, 5, span)
+        for site in self._waits:
+            if await_of(site).phase is not None:
+
+                def build(site: Site = site) -> Sequence[Query]:
+                    return self._seen(site)
+
+                claim = f"the phases of {await_of(site).counter} lap an agent that waits"
+                yield Goal(f"phase {place(site)}", "K2", "phase", build, claim, 5, site.span)
+
+    # ranks
+
+    def _ranked(self) -> Sequence[Query]:
+        """No query is left if some shifts of the roles rank everything."""
+        roles = list(dict.fromkeys(s.role for s in self._synchronising))
+        self._refuse_overlap(roles)
+        steps = [
+            ZERO,
+            *(symbol(d) for d in self._decisions),
+            *(symbol(d).scaled(-1) for d in self._decisions),
+        ]
+        first: list[Query] = []
+        for picked in product(steps, repeat=len(roles) - 1):
+            shifts = dict(zip(roles, (ZERO, *picked), strict=True))
+            queries = [self._late(site, shifts) for site in self._waits]
+            if all(self._impossible([*q.facts, q.goal]) for q in queries):
+                return []
+            first = first or queries
+        return first
+
+    def _refuse_overlap(self, roles: Sequence[tuple[Expr, ...]]) -> None:
+        """Each agent keeps to one role of one team, so that ranks rise along its text."""
+        one, *others = self._synchronising
+        if any(common(one, s) < one.agent or s.agent != one.agent for s in others):
+            raise UnderivableError("counters beside another team's", one.span)
+        names = team_names(one)
+        if len(names) != 1:
+            raise UnderivableError("counters of a team of several indices", one.span)
+        (name,) = names
+        outer = {n: symbol(f"{n}@e") for f in one.frames[: one.agent] for n in f.binds()}
+        env = {**outer, name: symbol(f"{name}@e")}
+        for a, b in combinations(roles, 2):
+            both = [truth(c, env, self._atoms) for c in (*a, *b)]
+            if not self._impossible(both):
+                raise UnderivableError("an agent of two roles", one.span)
+
+    def _late(self, site: Site, shifts: Shifts) -> Query:
+        """An await whose arrivals do not all have a lower rank."""
+        run = fresh(site, "e", {}, 0)
+        where = self._counters.place(run)
+        name = await_of(site).counter
+        who = self._counters.arrivers(name, run, where)
+        threshold = number(await_of(site).count, run.env, self._atoms)
+        total = Count()
+        for other in self._arrivals:
+            if counter_of(other).counter == name:
+                total = total + self._lower(other, run, where, who.agent, shifts)
+        done = total.poly(self._atoms)
+        enough = conj((who.exactly, le(threshold, done * who.count)))
+        facts = [*guards(run, self._atoms), implies(le(ONE, who.count), who.member)]
+        wrong = negated(disj((le(threshold, ZERO), enough)))
+        return Query(tuple(facts), wrong, (done * who.count,), (Actor(run, "waits", ""),))
+
+    def _lower(
+        self, site: Site, wait: Instance, where: Place, agent: Poly, shifts: Shifts
+    ) -> Count:
+        """Arrivals of one agent at one statement with a lower rank than the await's."""
+        mine, other = self._stage(site), self._stage(wait.site)
+        level = self._main(site)
+        cap: tuple[int, Poly] | None = None
+        if mine > other:
+            return Count()
+        if mine == other and level is None and site.number > wait.site.number:
+            return Count()
+        if mine == other and level is not None:
+            at = self._main(wait.site)
+            assert at is not None
+            node = wait.site.frames[at].node
+            assert isinstance(node, For)
+            shift = shifts[wait.site.role] - shifts[site.role]
+            after = ONE if site.number < wait.site.number else ZERO
+            cap = (level, wait.env[node.var] + shift + after)
+        start = site.agent
+        names = [n for f in site.frames[start - 1 : start] for n in f.binds()]
+        env = {**wait.env, names[0]: agent}
+        counted = self._counters.counted(counter_of(site).counter, where)
+        return runs_of(site, start, env, cap, counted, self._atoms)
+
+    def _main(self, site: Site) -> int | None:
+        """The frame of the loop that counters of its role go round in: the last such loop."""
+        loops = [
+            s.frames[n].node
+            for s in self._synchronising
+            if s.role == site.role
+            for n in self._outer(s)
+        ]
+        mine = self._outer(site)
+        return mine[0] if mine and site.frames[mine[0]].node is loops[-1] else None
+
+    def _outer(self, site: Site) -> list[int]:
+        inner = range(site.agent, len(site.frames))
+        return [n for n in inner if isinstance(site.frames[n].node, For)][:1]
+
+    def _stage(self, site: Site) -> int:
+        """Before, in or behind the main loop of its role."""
+        if self._main(site) is not None:
+            return 1
+        numbers = [
+            s.number
+            for s in self._synchronising
+            if s.role == site.role and self._main(s) is not None
+        ]
+        return 0 if not numbers or site.number < min(numbers) else 2
+
+    # phases
+
+    def _seen(self, site: Site) -> Sequence[Query]:
+        """What makes a parity as good as the count: no phase behind, none ahead."""
+        run = fresh(site, "e", {}, 0)
+        stmt, env, atoms = await_of(site), run.env, self._atoms
+        assert stmt.phase is not None
+        where = self._counters.place(run)
+        count, phase = number(stmt.count, env, atoms), number(stmt.phase, env, atoms)
+        who = self._counters.arrivers(stmt.counter, run, where)
+        if _quotient(count, phase) is None:
+            raise UnderivableError("an await that does not end a phase", site.span)
+        facts = guards(run, atoms)
+        actors = (Actor(run, "waits", ""),)
+        behind = [
+            conj(
+                (
+                    *guards(other, atoms),
+                    self._counters.same(self._counters.place(other), where),
+                    le(count - phase, number(await_of(before).count, other.env, atoms)),
+                    textual(other, run),
+                )
+            )
+            for before in self._waits
+            if await_of(before).counter == stmt.counter and before.role == site.role
+            for other in self._counters.awaits_near(before, run, None)
+        ]
+        queries = [
+            Query(tuple(facts), negated(le(who.count, phase)), (), actors),
+            Query(tuple(facts), negated(disj((le(count, phase), *behind))), (), actors),
+        ]
+        for other in self._arrivals:
+            if counter_of(other).counter == stmt.counter:
+                queries.append(self._ahead(run, other, where, who.count, count))
+        return queries
+
+    def _ahead(self, run: Instance, site: Site, where: Place, arrivers: Poly, count: Poly) -> Query:
+        """An arrival of a later phase that does not wait for the agent."""
+        arrival = fresh(site, "f", run.env, site.agent - 1)
+        there = self._counters.place(arrival)
+        done = self._counters.arrived(arrival, counter_of(site).counter, there)
+        one_agent = eq(agent_of(run), agent_of(arrival))
+        ordered = disj(
+            (
+                conj((one_agent, textual(run, arrival))),
+                self._counters.before(run, arrival, textual),
+            )
+        )
+        facts = (
+            *guards(run, self._atoms),
+            *guards(arrival, self._atoms),
+            self._counters.same(there, where),
+            le(count, done * arrivers),
+        )
+        return Query(facts, negated(ordered), (), (Actor(run, "waits", ""),))
+
+
+def _quotient(poly: Poly, divisor: Poly) -> Poly | None:
+    """``q`` with ``poly = q * divisor``, if the divisor has a symbol or number to find it by."""
+    if divisor == ONE:
+        return poly
+    plain = poly.divided(divisor)
+    if plain is not None:
+        return plain
+    for name in sorted(divisor.symbols()):
+        slope = divisor.coefficient(name)
+        if slope in (1, -1):
+            quotient = poly.cofactor(name).scaled(slope or 1)
+            if quotient * divisor == poly:
+                return quotient
+    return None
