@@ -23,7 +23,7 @@ from formwright.ir.template import Constraint
 from formwright.ir.vectorise import Evaluator, Given, Truths
 from formwright.milp.enumerate import Search, where_held
 from formwright.milp.grid import Axis, Table, blocks, known, points
-from formwright.milp.monotone import direction, has_value, parts_reading, replaced
+from formwright.milp.monotone import direction, has_value, parts_reading, reads, replaced
 
 LARGEST_TABLE = 1 << 18
 """Cells of the table that settles one decision."""
@@ -73,19 +73,19 @@ _NOTHING = num(0)
 
 def _term(task: Search, name: str) -> _Term | None:
     objective = task.objective
-    if objective is None or name not in _reads(task, objective):
+    names = {name} | {n for n, t in task.tables.items() if name in t.names}
+    if objective is None or not reads(objective, names):
         return _Term(_NOTHING, 1)
     ranges = _ranges(task)
     if not has_value(objective, ranges):
         # Settling the decision could step over points where the cost has no value.
         return None
     sign = direction(objective, Var(name), ranges)
-    behind = any(name in t.names for n, t in task.tables.items() if n in free_names(objective))
+    behind = reads(objective, names - {name})
     if sign is not None and not behind:
         return _Term(Var(name), sign or 1)
     for part in parts_reading(objective, name):
-        rest = replaced(objective, part, num(0))
-        if name in _reads(task, rest) or not free_names(part) <= ranges.keys():
+        if reads(objective, names, outside=part) or not free_names(part) <= ranges.keys():
             continue
         sign = direction(objective, part, ranges)
         if sign is not None:

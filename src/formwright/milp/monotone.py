@@ -1,6 +1,6 @@
 """How an expression moves with one of its parts: up, down, not at all, or unknown."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import assert_never
 
 from formwright.ir.expr import (
@@ -25,38 +25,53 @@ from formwright.ir.rewrite import children, free_names
 Direction = int | None
 """1: never falls when the part rises; -1: never rises; 0: does not read it; ``None``: unknown."""
 
+Seen = dict[int, Direction]
+
 
 def direction(expr: Expr, part: Expr, ranges: Mapping[str, Interval]) -> Direction:
     """How ``expr`` moves with ``part``, wherever it occurs, over ``ranges``.
 
     ``part`` is a name, or an object of the expression (equal texts elsewhere do not count).
     """
+    return _direction(expr, part, ranges, {})
+
+
+def _direction(expr: Expr, part: Expr, ranges: Mapping[str, Interval], seen: Seen) -> Direction:
+    """``seen`` has the answers for objects that occur more than once."""
     if _is(expr, part):
         return 1
+    if id(expr) not in seen:
+        seen[id(expr)] = _moved(expr, part, ranges, seen)
+    return seen[id(expr)]
+
+
+def _moved(expr: Expr, part: Expr, ranges: Mapping[str, Interval], seen: Seen) -> Direction:
+    def go(inner: Expr) -> Direction:
+        return _direction(inner, part, ranges, seen)
+
     match expr:
         case Num() | Truth() | Var():
             return 0
         case Arith():
-            return _arith(expr, part, ranges)
+            return _arith(expr, part, ranges, seen)
         case Neg(arg):
-            return _flip(direction(arg, part, ranges))
+            return _flip(go(arg))
         case MinMax(_, args):
-            return _join([direction(a, part, ranges) for a in args])
+            return _join([go(a) for a in args])
         case Round(_, arg):
-            return direction(arg, part, ranges)
+            return go(arg)
         case Compare(_, a, b) | Logic(_, a, b):
-            return _unread(part, ranges, a, b)
+            return _unread(go, a, b)
         case Not(arg):
-            return _unread(part, ranges, arg)
+            return _unread(go, arg)
         case Cond(cond, then, other):
-            sides = [direction(then, part, ranges), direction(other, part, ranges)]
-            return None if _unread(part, ranges, cond) is None else _join(sides)
+            return None if _unread(go, cond) is None else _join([go(then), go(other)])
         case Cell():
             return None
         case Sum(var, lo, hi, body):
-            if _unread(part, ranges, lo, hi) is None:
+            if _unread(go, lo, hi) is None:
                 return None
-            return direction(body, part, {n: r for n, r in ranges.items() if n != var})
+            return _direction(body, part, {n: r for n, r in ranges.items() if n != var}, {})
         case _:
             assert_never(expr)
 
@@ -65,28 +80,33 @@ def _is(expr: Expr, part: Expr) -> bool:
     return expr is part or (isinstance(part, Var) and expr == part)
 
 
-def _arith(expr: Arith, part: Expr, ranges: Mapping[str, Interval]) -> Direction:
-    left = direction(expr.left, part, ranges)
-    right = direction(expr.right, part, ranges)
+def _arith(expr: Arith, part: Expr, ranges: Mapping[str, Interval], seen: Seen) -> Direction:
+    left = _direction(expr.left, part, ranges, seen)
+    right = None if left is None else _direction(expr.right, part, ranges, seen)
+    if right is None:
+        return None
     match expr.op:
         case "+":
             return _join([left, right])
         case "-":
             return _join([left, _flip(right)])
         case "*":
-            by_left = _scaled(left, bounds(expr.right, ranges))
-            return _join([by_left, _scaled(right, bounds(expr.left, ranges))])
+            by_left = _scaled(left, expr.right, ranges)
+            return _join([by_left, _scaled(right, expr.left, ranges)])
         case "/" | "//":
             # The divisor is positive wherever the quotient has a value.
-            return _join([left, _flip(_scaled(right, bounds(expr.left, ranges)))])
+            return _join([left, _flip(_scaled(right, expr.left, ranges))])
         case "mod":
             return 0 if left == 0 and right == 0 else None
         case _:
             assert_never(expr.op)
 
 
-def _scaled(moved: Direction, factor: Interval) -> Direction:
-    if moved == 0 or moved is None or factor.lo >= 0:
+def _scaled(moved: Direction, by: Expr, ranges: Mapping[str, Interval]) -> Direction:
+    if moved == 0 or moved is None:
+        return moved
+    factor = bounds(by, ranges)
+    if factor.lo >= 0:
         return moved
     return -moved if factor.hi <= 0 else None
 
@@ -102,9 +122,9 @@ def _join(parts: list[Direction]) -> Direction:
     return None if len(signs) > 1 else (signs.pop() if signs else 0)
 
 
-def _unread(part: Expr, ranges: Mapping[str, Interval], *exprs: Expr) -> Direction:
-    """0 if no expression reads ``part``, else unknown."""
-    return 0 if all(direction(e, part, ranges) == 0 for e in exprs) else None
+def _unread(go: Callable[[Expr], Direction], *exprs: Expr) -> Direction:
+    """0 if no expression reads the part, else unknown."""
+    return 0 if all(go(e) == 0 for e in exprs) else None
 
 
 def has_value(expr: Expr, ranges: Mapping[str, Interval]) -> bool:
@@ -145,17 +165,35 @@ def _whole(expr: Expr, ranges: Mapping[str, Interval]) -> bool:
 
 def parts_reading(expr: Expr, name: str) -> list[Expr]:
     """Subexpressions that read ``name``, inner ones first, each object once."""
-    seen: dict[int, Expr] = {}
-    _collect(expr, name, seen)
-    return list(seen.values())
+    found: dict[int, Expr] = {}
+    _collect(expr, name, found, {})
+    return list(found.values())
 
 
-def _collect(expr: Expr, name: str, seen: dict[int, Expr]) -> None:
-    if id(expr) in seen or name not in free_names(expr):
-        return
-    for child in children(expr):
-        _collect(child, name, seen)
-    seen[id(expr)] = expr
+def _collect(expr: Expr, name: str, found: dict[int, Expr], seen: dict[int, bool]) -> bool:
+    if id(expr) not in seen:
+        parts = [_collect(child, name, found, seen) for child in children(expr)]
+        bound = isinstance(expr, Sum) and expr.var == name
+        reads = expr.name == name if isinstance(expr, Var) else any(parts)
+        seen[id(expr)] = reads if not bound else name in free_names(expr)
+        if seen[id(expr)]:
+            found[id(expr)] = expr
+    return seen[id(expr)]
+
+
+def reads(expr: Expr, names: Collection[str], outside: Expr | None = None) -> bool:
+    """Whether ``expr`` names one of ``names``, but for what stands in the object ``outside``."""
+    seen: set[int] = set()
+    left = [expr]
+    while left:
+        inner = left.pop()
+        if inner is outside or id(inner) in seen:
+            continue
+        seen.add(id(inner))
+        if isinstance(inner, Var | Cell) and inner.name in names:
+            return True
+        left += children(inner)
+    return False
 
 
 def replaced(expr: Expr, part: Expr, by: Expr) -> Expr:
