@@ -1,6 +1,7 @@
 """``parse(format(t)) == t``, and no text brings anything but a template or an InputError."""
 
 import re
+from pathlib import Path
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,8 @@ from formwright.lang.comments import format_source
 from formwright.lang.format import format_template
 
 NAMES = ("a", "b", "chip.x")
-TEXTS = [load(name)[0].text for name in shipped()]
+STEP = Path(__file__).parent.parent / "language" / "ok_step_forms.fw"
+TEXTS = [*(load(name)[0].text for name in shipped()), STEP.read_text()]
 PIECES = [re.findall(r"\w+|[ \n]+|[^\w\s]", text) for text in TEXTS]
 WORDS = sorted({piece for pieces in PIECES for piece in pieces})
 ODD = ("\0", "\t", "\r", "\x85", "\ud800", "é", '"', "(", "[", "{", "1e9", "..", "max=", "\ufeff")
