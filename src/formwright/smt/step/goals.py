@@ -35,7 +35,8 @@ def acting_conditions(setting: Setting) -> Iterator[tuple[str, list[Formula]]]:
 def shown_state(setting: Setting, query: Query, values: Mapping[str, Number]) -> dict[str, Number]:
     """The state and the names of a solution, as a person writes them."""
     atoms, cells = setting.atoms, setting.cells
-    shown = {n: atoms.value(p, values) for n, p in query.given if p.symbols() <= set(values)}
+    shown = {n: v for n, v in values.items() if "@" not in n}
+    shown |= {n: atoms.value(p, values) for n, p in query.given if p.symbols() <= set(values)}
     for name, value in values.items():
         read = cells.reads.get(name)
         if read is not None and frozenset(atoms.closure(read.index.symbols())) <= set(values):

@@ -153,25 +153,29 @@ class Case:
 
     def _of_variables(self, names: Iterable[str]) -> Iterator[Formula]:
         """The ranges of the variables and cells that a query names."""
+        cells = self.cells
         for name in sorted(names):
-            read = self.cells.reads.get(name)
-            if read is not None:
-                yield of_variable(self.cells, read.name, symbol(name), read.index)
-            elif name.endswith("@") and name[:-1] in self.cells.variables:
-                yield of_variable(self.cells, name[:-1], symbol(name), None)
+            if name in cells.reads or (name.endswith("@") and name[:-1] in cells.variables):
+                if name not in cells.ranges:
+                    cells.ranges[name] = of_variable(cells, name)
+                yield cells.ranges[name]
 
 
-def of_variable(cells: Cells, name: str, value: Poly, index: Poly | None) -> Formula:
-    """The range of a variable as a fact of the state before; a cell's only inside its index."""
-    variable = cells.variables[name]
+def of_variable(cells: Cells, name: str) -> Formula:
+    """The range of the variable or cell of a symbol, in the state before.
+
+    That of a cell is known inside the range of its index only.
+    """
+    read, value = cells.reads.get(name), symbol(name)
+    full = name[:-1] if read is None else read.name
+    variable = cells.variables[full]
     if variable.sort == "bool":
         return is_truth(value)
-    prefix = name[: len(name) - len(variable.name)]
-    names = Names(Before(cells), cells, cells.tokens, prefix)
+    names = Names(Before(cells), cells, cells.tokens, full[: len(full) - len(variable.name)])
     where: Formula = TRUE
-    if variable.index is not None and index is not None:
-        where = inside(variable.index, index, names)
-        names = names.binding({variable.index.name: index})
+    if variable.index is not None and read is not None:
+        where = inside(variable.index, read.index, names)
+        names = names.binding({variable.index.name: read.index})
     parts: list[Formula] = []
     if variable.lo is not None:
         parts.append(le(number(variable.lo, names, cells.atoms), value))

@@ -1,9 +1,9 @@
 """S20: a related state that is not final has an action that can act.
 
 The negation says that no action can act for any values of its parameters. It is used for some
-values, which is sound as in :mod:`formwright.smt.step.known`: picks, tokens, and what a guard
-equates. That a guard ``forall v in R: c(v)`` fails means that some ``v`` in ``R`` has no ``c``:
-a new name for each guard and each choice of values.
+values, which is sound as in :mod:`formwright.smt.step.known`: picks (tokens in a range of which
+nothing is picked), and what a guard equates. That a guard ``forall v in R: c(v)`` fails means
+that some ``v`` in ``R`` has no ``c``: a new name for each guard and each choice of values.
 
 A pick is a new name too. ``least``: where its range has a member, one member has the least
 value (a finite set of integers has a least one). ``positive``: where a total of those
@@ -19,12 +19,12 @@ from formwright.ir.rewrite import free_names, substitute
 from formwright.ir.system import Action, Clause, Index, Pick, Refinement
 from formwright.smt.encode import UnderivableError, number, truth
 from formwright.smt.goals import Goal, Query
-from formwright.smt.step.known import Case, Universal
+from formwright.smt.step.known import Case, Pool, Universal
 from formwright.smt.step.setting import Setting
 from formwright.smt.step.state import Names, inside, key_of
 from formwright.smt.step.stating import goal
 from formwright.smt.terms import ONE as ONE_POLY
-from formwright.smt.terms import Formula, conj, disj, implies, le, negated, symbol
+from formwright.smt.terms import ZERO, Formula, conj, disj, implies, le, negated, symbol
 
 CHOICES = 64
 """The most values of its parameters that one action is tried for."""
@@ -39,12 +39,15 @@ def progress_goals(setting: Setting) -> Iterator[Goal]:
 
 def _stuck(setting: Setting) -> Query:
     case, names = setting.case(), setting.names()
+    picks: Pool = {}
     for pick in setting.refinement.picks:
         names = _picked(pick, setting.refinement, case, names)
+        picks.setdefault(key_of(pick.over), {})[names[pick.name]] = None
+    terms = {**case.pool, **picks}
     fine = setting.refinement.fine
     idle = [negated(truth(fine.final, setting.names(), setting.atoms))]
     for action in fine.actions:
-        choices = islice(_choices(action.params, action, case, names), CHOICES)
+        choices = islice(_choices(action.params, action, terms, names), CHOICES)
         for place, chosen in enumerate(choices):
             idle.append(_idle(action, case, chosen, f"{action.name}@@{place}"))
     return case.query(conj(idle))
@@ -83,19 +86,22 @@ def _total(pick: Pick, refinement: Refinement) -> str:
     raise UnderivableError(f"no total of what {pick.name} is picked by", pick.span)
 
 
-def _choices(params: Sequence[Index], action: Action, case: Case, names: Names) -> Iterator[Names]:
-    """``names`` with values for ``params``, one after another."""
+def _choices(params: Sequence[Index], action: Action, terms: Pool, names: Names) -> Iterator[Names]:
+    """``names`` with values for ``params``, one after another: ``terms`` of their ranges, what
+    guards equate, and where there is nothing of these the least value, or 0."""
     if not params:
         yield names
         return
-    first, rest = params[0], params[1:]
+    first, rest, atoms = params[0], params[1:], names.cells.atoms
     later = frozenset(p.name for p in params)
-    values = dict(case.pool.get(key_of(first), {}))
+    values = dict(terms.get(key_of(first), {}))
     for expr in _equated(first.name, action):
         if not free_names(expr) & later:
-            values[number(expr, names, case.cells.atoms)] = None
-    for value in list(values):
-        yield from _choices(rest, action, case, names.binding({first.name: value}))
+            values[number(expr, names, atoms)] = None
+    if not values:
+        values[ZERO if first.lo is None else number(first.lo, names, atoms)] = None
+    for value in values:
+        yield from _choices(rest, action, terms, names.binding({first.name: value}))
 
 
 def _equated(name: str, action: Action) -> Iterator[Expr]:
@@ -118,11 +124,9 @@ def _equal(name: str, condition: Expr) -> Iterator[Expr]:
 
 def _idle(action: Action, case: Case, names: Names, tag: str) -> Formula:
     """``action`` can't act for the values in ``names``."""
-    atoms = case.cells.atoms
     reasons = [negated(inside(p, names[p.name], names)) for p in action.params]
     for place, guard in enumerate(action.guards):
         reasons.append(_fails(guard, case, names, f"{tag}@{place}"))
-    assert atoms is not None
     return disj(reasons)
 
 

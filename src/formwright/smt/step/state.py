@@ -66,6 +66,7 @@ class Cells:
     tokens: Mapping[str, Poly]
     reads: dict[str, Read] = field(default_factory=dict)
     symbols: dict[Read, str] = field(default_factory=dict)
+    ranges: dict[str, Formula] = field(default_factory=dict)
 
     def symbol(self, name: str, index: Poly) -> Poly:
         read = Read(name, index)
