@@ -110,9 +110,12 @@ def test_comments_stay_with_their_lines() -> None:
     text = HANDSHAKE.replace("# expect: ok\n", "").replace(
         "  action issue", "  # the design acts\n  action issue"
     )
-    text = text.replace("    done := true\n", "    done := true  # seen\n")
+    text = text.replace(
+        "    done := true\n", "    when done = done  # no news\n    done := true  # seen\n"
+    )
     formatted = format_source(Source("t.fw", text))
     assert "  # the design acts\n  action issue when" in formatted
+    assert "    when done = done  # no news\n" in formatted
     assert "    done := true  # seen\n" in formatted
     assert format_source(Source("t.fw", formatted)) == formatted
 

@@ -109,17 +109,18 @@ def _clause(clause: Clause) -> str:
     return f"forall {_indices(clause.forall)}: {condition}" if clause.forall else condition
 
 
-def _guards(guards: Sequence[Clause]) -> list[str]:
+def _guards(guards: Sequence[Clause]) -> list[tuple[str, Span | None]]:
     """Guards as the lines hold them: a plain one and a ``forall`` behind it share one."""
-    found: list[str] = []
+    found: list[tuple[str, Span | None]] = []
     at = 0
     while at < len(guards):
         after = guards[at + 1] if at + 1 < len(guards) else None
         if not guards[at].forall and after is not None and after.forall:
-            found.append(f"{show_conjunct(guards[at].condition)} and {_clause(after)}")
+            text = f"{show_conjunct(guards[at].condition)} and {_clause(after)}"
+            found.append((text, guards[at].span))
             at += 2
         else:
-            found.append(_clause(guards[at]))
+            found.append((_clause(guards[at]), guards[at].span))
             at += 1
     return found
 
@@ -132,9 +133,8 @@ def _action(action: Action) -> Iterator[TextLine]:
     emits = f" emits {', '.join(map(show_expr, action.emits))}" if action.emits else ""
     inside: list[TextLine] = []
     if guards:
-        head += f" when {guards[0]}"
-        spans = [g.span for g in action.guards]
-        inside = [line(f"    when {g}", spans[-1]) for g in guards[1:]]
+        head += f" when {guards[0][0]}"
+        inside = [line(f"    when {text}", span) for text, span in guards[1:]]
     inside.extend(line(f"    {_update(u)}", u.span) for u in action.updates)
     yield line(f"{head}{emits}{':' if inside else ''}", action.span)
     yield from inside
