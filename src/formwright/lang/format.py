@@ -86,7 +86,7 @@ def _indented(head: list[str], rows: list[str]) -> list[TextLine]:
 
 def _scope(scope: Scope) -> Iterator[TextLine]:
     workload = scope.workload
-    yield line(f"  workload  {_workload(workload)}", workload.span)
+    yield line(f"  workload  {workload_text(workload)}", workload.span)
     yield from _parameters("extents", scope.extents)
     yield from _parameters("agents", scope.agents)
     yield from _parameters("given", scope.given)
@@ -102,7 +102,8 @@ def _scope(scope: Scope) -> Iterator[TextLine]:
         yield TextLine(f"  structure {quoted(scope.structure)}")
 
 
-def _workload(workload: Workload) -> str:
+def workload_text(workload: Workload) -> str:
+    """``C[M,N] = sum(k < K) A[M,k] * B[k,N]``."""
     output = f"{workload.output.name}[{','.join(workload.output.extents)}]"
     extents = dict(zip(workload.indices, workload.output.extents, strict=True))
     value = show_value(_with_extents(workload.value, extents))

@@ -40,13 +40,14 @@ def step_sections(step: Refinement) -> list[Section]:
         ("rank", [line(f"  {_term(t)}", t.span) for t in step.rank]),
     )
     return [
-        ("coarse", _system("coarse", step.coarse)),
-        ("fine", _system("fine", step.fine)),
+        ("coarse", system_lines("coarse", step.coarse)),
+        ("fine", system_lines("fine", step.fine)),
         *((word, [TextLine(word), *found]) for word, found in rows if found),
     ]
 
 
-def _system(word: str, system: System) -> list[TextLine]:
+def system_lines(word: str, system: System) -> list[TextLine]:
+    """The block of one system; ``word`` is ``coarse`` or ``fine``."""
     found = [line(f"{word} {system.name}", system.span)]
     found.extend(_tokens(system.tokens))
     found.extend(_state(system.state))

@@ -65,11 +65,12 @@ class Proof:
             "verdict": self.verdict,
             "seconds": self.seconds,
             "solver": self.solver,
-            "obligations": [_obligation(o) for o in self.obligations],
+            "obligations": [obligation_as_json(o) for o in self.obligations],
         }
 
 
-def _obligation(o: Obligation) -> dict[str, Any]:
+def obligation_as_json(o: Obligation) -> dict[str, Any]:
+    """Stable keys of one obligation in ``formwright prove --json``."""
     shown: dict[str, Any] = {
         "name": o.name,
         "group": o.group,
