@@ -25,15 +25,8 @@ from formwright.ir.expr import (
     Truth,
     Var,
 )
-from formwright.replay.system.closures import (
-    Compiled,
-    Names,
-    Place,
-    State,
-    compiled,
-    condition,
-    integer,
-)
+from formwright.replay.system.closures import Names, Place, compiled, condition, integer
+from formwright.replay.system.made import Compiled, State
 
 SIZE = 3
 VARIABLES = {

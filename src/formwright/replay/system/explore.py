@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from formwright.ir.evaluate import EvaluationError
-from formwright.replay.system.closures import State
 from formwright.replay.system.findings import Endless, Finding, OutOfRange, Stuck, is_fault
 from formwright.replay.system.grounded import Ground
 from formwright.replay.system.machine import FaultError, Machine
+from formwright.replay.system.made import State
 
 DEFAULT_STATES = 200_000
 CLOCK_EVERY = 512
@@ -88,8 +88,6 @@ def explore(machine: Machine, limits: Limits, at_end: AtEnd) -> Graph:
         number += 1
     if graph.fault is None:
         graph.fault = cycle(graph)
-    if not machine.exhaustive and not graph.cut:
-        graph.cut = "a parameter is any integer: a sample was tried"
     return graph
 
 

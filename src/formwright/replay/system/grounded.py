@@ -8,17 +8,10 @@ from formwright.ir.expr import Expr, Logic, Scalar, num
 from formwright.ir.rewrite import substitute
 from formwright.ir.show import show_expr
 from formwright.ir.system import Action, Clause, Index, Match
-from formwright.replay.system.closures import (
-    Compiled,
-    Fn,
-    Names,
-    State,
-    compiled,
-    condition,
-    integer,
-)
+from formwright.replay.system.closures import Names, compiled, condition, integer
 from formwright.replay.system.findings import scalar
 from formwright.replay.system.layout import TooLargeError
+from formwright.replay.system.made import Compiled, Fn, State
 
 GROUND_LIMIT = 20_000
 """Actions with chosen parameters; more is no small instance."""

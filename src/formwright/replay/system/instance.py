@@ -74,8 +74,10 @@ def _explored(step: Refinement, constants: Mapping[str, Scalar], limits: Limits)
             if graph.first is not None:
                 found = Found(graph.first, machine)
                 best = found if best is None or found.weight < best.weight else best
-            cut = graph.cut or cut
+            if not machine.exhaustive:
+                cut = "a parameter is any integer: a sample was tried"
             if graph.cut and graph.fault is None:
+                cut = graph.cut
                 break
     except TooLargeError as error:
         cut = str(error)

@@ -8,13 +8,14 @@ from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
 from formwright.ir.system import Refinement, Total
 from formwright.ir.template import Template
-from formwright.replay.system.closures import Fn, State, integer
+from formwright.replay.system.closures import integer
 from formwright.replay.system.explore import Graph, Limits, explore
 from formwright.replay.system.findings import scalar
 from formwright.replay.system.grounded import Guard, guarded
 from formwright.replay.system.instance import step_of
-from formwright.replay.system.layout import TooLargeError, span_of, token_choices
+from formwright.replay.system.layout import TooLargeError, has_any_token, span_of, token_choices
 from formwright.replay.system.machine import Machine
+from formwright.replay.system.made import Fn, State
 
 CLAUSE_STATES = 60_000
 
@@ -67,7 +68,7 @@ def reached(
     ``state`` may name tokens too. ``unknown``: states were left out.
     """
     step = step_of(template)
-    is_whole = True
+    is_whole = not has_any_token(step)
     tokens = {t.name for t in (*step.fine.tokens, *step.coarse.tokens)}
     try:
         for machine, graph in _graphs(step, values, limits or _limits()):
@@ -78,7 +79,8 @@ def reached(
             wanted = [(places[n], v) for n, v in state.items() if n in places]
             if any(all(s[p] == v for p, v in wanted) for s in graph.states):
                 return "reached"
-            is_whole = is_whole and not graph.cut and graph.fault is None
+            seen_all = machine.exhaustive and not graph.cut and graph.fault is None
+            is_whole = is_whole and seen_all
     except (EvaluationError, TooLargeError):
         return "unknown"
     return "not reached" if is_whole else "unknown"

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import TRUE, Scalar
 from formwright.ir.system import Refinement, System
-from formwright.replay.system.closures import State
 from formwright.replay.system.explore import AtEnd, Limits, explore
 from formwright.replay.system.findings import EndsApart, Finding, WrongResult
 from formwright.replay.system.layout import TooLargeError
 from formwright.replay.system.machine import FaultError, Machine
+from formwright.replay.system.made import State
 
 _NOTHING = System("nothing", (), (), (), TRUE, ())
 
@@ -66,7 +66,8 @@ class Judge:
             graph = explore(machine, self._limits, _collector(machine, found))
         except (EvaluationError, TooLargeError):
             return None
-        return None if graph.cut or graph.fault is not None else tuple(found)
+        is_whole = machine.exhaustive and not graph.cut and graph.fault is None
+        return tuple(found) if is_whole else None
 
 
 def _collector(machine: Machine, found: dict[tuple[Scalar, ...], None]) -> AtEnd:

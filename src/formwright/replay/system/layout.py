@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from formwright.ir.expr import Scalar
 from formwright.ir.system import Index, Refinement, StateVar, System
-from formwright.replay.system.closures import Compiled, Names, Place, State, condition, integer
+from formwright.replay.system.closures import Names, Place, condition, integer
+from formwright.replay.system.made import Compiled, State
 
 CELL_LIMIT = 4_096
 """Cells of both systems together; more is no small instance."""

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
-from formwright.ir.system import Action, Index, Refinement
-from formwright.replay.system.closures import Names, State, compiled, condition, integer
+from formwright.ir.system import Action, Refinement
+from formwright.replay.system.arguments import Arguments
+from formwright.replay.system.closures import compiled, condition, integer
 from formwright.replay.system.findings import CoarseCannot, EmitsDiffer, Finding
 from formwright.replay.system.grounded import (
     GROUND_LIMIT,
@@ -16,7 +17,6 @@ from formwright.replay.system.grounded import (
     entry,
 )
 from formwright.replay.system.layout import (
-    SMALL,
     Layout,
     TooLargeError,
     initial,
@@ -24,11 +24,8 @@ from formwright.replay.system.layout import (
     out_of_range,
     outside,
 )
+from formwright.replay.system.made import State
 from formwright.replay.system.shared import Shared
-
-OCCURRING = 12
-"""How many of the values of a state are tried for ``x any``, the least first."""
-
 
 Calls = tuple[tuple[str, tuple[int, ...]], ...]
 Followed = tuple[State, tuple[Scalar, ...]]
@@ -75,7 +72,8 @@ class Machine:
         self._coarse_ground: dict[tuple[str, tuple[int, ...]], Ground] = {}
         self._followed: dict[tuple[State, Calls], Followed | CoarseCannot] = {}
         self._lazy_ground: dict[tuple[str, tuple[int, ...]], Ground] = {}
-        self._lazy: list[Action] = []
+        self._lazy: list[tuple[Action, Arguments]] = []
+        self._idle: list[Ground] = []
         self._always: list[Ground] = []
         self._tables: list[tuple[int, dict[Scalar, list[Ground]]]] = []
         self._prepare()
@@ -114,14 +112,14 @@ class Machine:
         """All that may act, as far as one test can tell."""
         groups = [table[state[slot]] for slot, table in self._tables if state[slot] in table]
         groups.append(self._always)
-        for action in self._lazy:
-            groups.append([self._lazily(action, a) for a in self._arguments(action.params, state)])
+        for action, arguments in self._lazy:
+            groups.append([self._lazily(action, a) for a in arguments.choices(state)])
         return groups
 
     def all_grounds(self) -> list[Ground]:
-        """Every action with fixed choices of parameters."""
+        """Every action with fixed choices of parameters, those that can never act included."""
         held = [g for _, table in self._tables for several in table.values() for g in several]
-        return [*held, *self._always]
+        return [*held, *self._always, *self._idle]
 
     def after(self, state: State, one: Ground) -> Step:
         """The state after ``one``, which can act in ``state``; raises :class:`FaultError`."""
@@ -168,8 +166,9 @@ class Machine:
         for action in fine.actions:
             choices = argument_choices(action.params, names)
             if choices is None:
-                self._lazy.append(action)
-                self.exhaustive &= all(p.lo is not None for p in action.params)
+                arguments = Arguments(action, names)
+                self._lazy.append((action, arguments))
+                self.exhaustive = self.exhaustive and arguments.exact
                 continue
             for args in choices:
                 count += 1
@@ -178,8 +177,8 @@ class Machine:
                 one = self._shared.fine(action, args, self.where)
                 test = entry(one.guards)
                 if one.impossible:
-                    continue
-                if test is None:
+                    self._idle.append(one)
+                elif test is None:
                     self._always.append(one)
                 else:
                     tables.setdefault(test[0], {}).setdefault(test[1], []).append(one)
@@ -190,18 +189,6 @@ class Machine:
         if key not in self._lazy_ground:
             self._lazy_ground[key] = self._shared.fine(action, args, self.where)
         return self._lazy_ground[key]
-
-    def _arguments(self, params: tuple[Index, ...], state: State) -> Iterator[tuple[int, ...]]:
-        """Choices that depend on the state: ranges that name it, and ``x any``."""
-        names = self.where.fine
-        choices: list[tuple[int, ...]] = [()]
-        for number, param in enumerate(params):
-            grown: list[tuple[int, ...]] = []
-            for known in choices:
-                bound = {p.name: a for p, a in zip(params[:number], known, strict=True)}
-                grown += [(*known, v) for v in _within(param, names.bind(bound), state)]
-            choices = grown
-        yield from choices
 
     def _follow(
         self, state: State, one: Ground, changed: list[Scalar]
@@ -290,12 +277,3 @@ class Machine:
         if is_fixed:
             self._coarse_ground[name, args] = one
         return one
-
-
-def _within(param: Index, names: Names, state: State) -> tuple[int, ...]:
-    if param.lo is None or param.hi is None:
-        here = {v for v in state if isinstance(v, int) and not isinstance(v, bool)}
-        fixed = {v for v in names.constants.values() if type(v) is int}
-        return tuple(sorted({*SMALL, *sorted(here)[:OCCURRING], *sorted(fixed)[:OCCURRING]}))
-    lo, hi = integer(param.lo, names), integer(param.hi, names)
-    return tuple(range(lo.fn(state), hi.fn(state)))

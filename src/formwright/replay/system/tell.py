@@ -9,11 +9,11 @@ from formwright.ir.system import Action
 from formwright.ir.template import Template
 from formwright.proof.interleaving import Event, Interleaving, lines
 from formwright.proof.verdict import Counterexample
-from formwright.replay.system.closures import Fn, State
 from formwright.replay.system.findings import Finding, Stuck, WrongResult, scalar, sentence
 from formwright.replay.system.grounded import Ground, called
 from formwright.replay.system.instance import Found
 from formwright.replay.system.machine import FaultError, Machine, Step
+from formwright.replay.system.made import Fn, State
 
 UNIT = "unit"
 ENVIRONMENT = "environment"
