@@ -80,7 +80,9 @@ class Agreement:
     ) -> Goal:
         span = self._workload.span if site is None else site.span
         read = _sources(self._applies, self._outputs if site is None else [site])
-        reads = Reads(frozenset(s.path for s in read), terms=True)
+        named = () if site is None else (site.path,)
+        kept = frozenset(s.path for s in read)
+        reads = Reads(self._workload.output.name, named, kept, terms=True)
         return Goal(name, "K2", condition, build, claim, weight, span, reads)
 
     def _phantom(self, chain: Chain) -> Query:

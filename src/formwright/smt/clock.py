@@ -22,13 +22,23 @@ class Clock:
 
     def __init__(self, timeout_ms: int, seconds: float = OBLIGATION_SECONDS) -> None:
         self._timeout_ms = timeout_ms
-        self._seconds = seconds
+        self._seconds = self._given = seconds
         self._end = time.monotonic() + seconds
+
+    @property
+    def call_ms(self) -> int:
+        """The limit of one call of the solver."""
+        return self._timeout_ms
+
+    @property
+    def seconds(self) -> float:
+        """The limit of the obligation that began last, all calls together."""
+        return self._given
 
     def start(self, at_most: float | None = None) -> None:
         """A new obligation begins; ``at_most`` seconds are left for everything."""
-        seconds = self._seconds if at_most is None else min(self._seconds, at_most)
-        self._end = time.monotonic() + seconds
+        self._given = self._seconds if at_most is None else min(self._seconds, at_most)
+        self._end = time.monotonic() + self._given
 
     def check(self, solver: Any, assumptions: Sequence[Any] = ()) -> Any:
         """``solver.check``; raises :class:`OutOfTimeError` when no time is left."""

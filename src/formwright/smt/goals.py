@@ -41,13 +41,17 @@ class Query:
 class Reads:
     """The part of the program that a goal is derived from, so that it is known before.
 
-    ``kept``: places of the statements that it reads; ``ordered``: those that synchronise too;
-    ``terms``: the workload too.
+    ``what`` and ``named`` (places of statements) say which goal of its condition it is;
+    ``kept``: places of all statements that it reads; ``ordered``: those that synchronise too;
+    ``terms``: the workload too; ``shifts``: the names of the decisions too.
     """
 
+    what: str
+    named: tuple[tuple[int, ...], ...]
     kept: frozenset[tuple[int, ...]]
     ordered: bool = False
     terms: bool = False
+    shifts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

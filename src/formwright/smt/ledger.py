@@ -5,9 +5,9 @@ again by one renaming of the whole core into the query (R2); it must speak of th
 the premises alone (R3). Nothing is kept that was not unsatisfiable.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, assert_never
 
 from formwright.base.digest import digest
 from formwright.proof import assertions as data
@@ -16,7 +16,7 @@ from formwright.proof.embedding import Target, embedding, shape
 from formwright.smt.atoms import Atoms
 from formwright.smt.premises import Premises
 from formwright.smt.record import Tagged, statement
-from formwright.smt.terms import Formula
+from formwright.smt.terms import Eq, Formula, Le, Lt, Poly, conj, disj, negated
 
 CANDIDATES = 24
 """How many kept cores one query is compared with."""
@@ -36,13 +36,34 @@ class Kept:
     reading: Reading
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An answer that rests on a core: its name, and its premises in the names of the query."""
+
+    key: str
+    premises: tuple[data.Statement, ...]
+    sorts: tuple[tuple[str, data.Sort], ...]
+
+
+PREMISES: tuple[data.Role, ...] = ("premise", "bound", "menu")
+
+
+def use(core: Kept, renaming: Mapping[str, str]) -> Use:
+    """What a query rests on that ``renaming`` carries the core into."""
+    sorts = dict(core.query.sorts)
+    old = [a.statement for a in core.query.assertions if a.role in PREMISES]
+    named = {renaming.get(s, s): sorts[s] for p in old for s in data.symbols(p)}
+    premises = dict.fromkeys(data.renamed(p, renaming) for p in old)
+    return Use(core.key, tuple(premises), tuple(sorted(named.items())))
+
+
 @dataclass(slots=True)
 class Ledger:
     """One proof's view of the store; ``used`` names the cores that answers rest on."""
 
     database: Database
     atoms: Atoms
-    used: list[Kept] = field(default_factory=list)
+    used: list[Use] = field(default_factory=list)
     asked: int = 0
     """Queries that a solver was asked."""
     recalled: int = 0
@@ -67,8 +88,9 @@ class Ledger:
         cores = [core for key, body in found if (core := self._read(key, body)) is not None]
         cores.sort(key=lambda c: _foreign(c.query, target))
         for core in cores[:CANDIDATES]:
-            if embedding(core.query, target) is not None:
-                self.used.append(core)
+            renaming = embedding(core.query, target)
+            if renaming is not None:
+                self.used.append(use(core, renaming))
                 self.recalled += 1
                 return True
         return False
@@ -84,7 +106,7 @@ class Ledger:
         key = digest(body)
         anchor = max((self._shaped(f)[1] for f in claim), key=lambda s: (len(s), s))
         self.database.put("core", key, body, anchor)
-        self.used.append(Kept(key, query, reading))
+        self.used.append(use(Kept(key, query, reading), {}))
         return True
 
     def core(self, key: str) -> Kept | None:
@@ -132,6 +154,23 @@ class Ledger:
 def tagged(role: data.Role, formulas: Iterable[Formula]) -> list[Tagged]:
     """Formulas with where they come from."""
     return [(role, f) for f in formulas]
+
+
+def formula(statement: data.Statement) -> Formula:
+    """The formula that :func:`formwright.smt.record.statement` made the statement of."""
+    match statement:
+        case data.Row(relation, terms, bound):
+            rows = tuple((data.factors(n), c) for n, c in terms)
+            poly = Poly(tuple(sorted((m, c) for m, c in (*rows, ((), -bound)) if c)))
+            return Le(poly) if relation == "<=" else Lt(poly) if relation == "<" else Eq(poly)
+        case data.All(parts):
+            return conj(formula(p) for p in parts)
+        case data.Any(parts):
+            return disj(formula(p) for p in parts)
+        case data.Not(part):
+            return negated(formula(part))
+        case _:
+            assert_never(statement)
 
 
 def read_core(key: str, body: object) -> Kept:

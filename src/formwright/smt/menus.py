@@ -41,11 +41,21 @@ class Cover:
     reason: str = ""
 
 
-def cover(template: Template, atoms: Atoms, clock: Clock) -> Cover:
-    """Designs that together cover the scope of an inlined template."""
+def cover(
+    template: Template,
+    atoms: Atoms,
+    clock: Clock,
+    designs: Sequence[dict[str, int]] = (),
+) -> Cover:
+    """Designs that together cover the scope of an inlined template.
+
+    ``designs`` are points to begin with; those outside the menus are left out.
+    """
+    menus = {d.name: d.menu for d in template.decisions}
+    begun = [d for d in designs if set(d) == set(menus)]
+    designs = [d for d in begun if all(v in menus[n] for n, v in d.items())]
     conditions = [c.condition for c in template.constraints]
-    designs: list[dict[str, int]] = []
-    open_scope = scope_premises(template, atoms)
+    open_scope = [*scope_premises(template, atoms), *uncovered(template, designs, atoms)]
     left = POINTS
     for _ in range(ROUNDS):
         outcome, values = _parameters(template, open_scope, atoms, clock)
@@ -62,9 +72,20 @@ def cover(template: Template, atoms: Atoms, clock: Clock) -> Cover:
         if design is None:
             return Cover("refuted", parameters=values)
         designs.append(design)
-        env = {n: constant(v) for n, v in design.items()}
-        open_scope.append(negated(conj([truth(c, env, atoms) for c in conditions])))
+        open_scope += uncovered(template, [design], atoms)
     return Cover("unknown", tuple(designs), reason=f"more than {ROUNDS} designs are needed")
+
+
+def uncovered(
+    template: Template, designs: Sequence[Mapping[str, int]], atoms: Atoms
+) -> list[Formula]:
+    """Each of ``designs`` breaks a constraint."""
+    found: list[Formula] = []
+    for design in designs:
+        env = {n: constant(v) for n, v in design.items()}
+        stated = [truth(c.condition, env, atoms) for c in template.constraints]
+        found.append(negated(conj(stated)))
+    return found
 
 
 def _parameters(

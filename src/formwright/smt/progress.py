@@ -14,7 +14,7 @@ from formwright.smt.atoms import Atoms
 from formwright.smt.counters import Counters, Place, agent_of, await_of, counter_of, textual
 from formwright.smt.counts import Count, runs_of
 from formwright.smt.encode import UnderivableError, number, truth
-from formwright.smt.goals import Actor, Goal, Query
+from formwright.smt.goals import Actor, Goal, Query, Reads
 from formwright.smt.instances import Instance, fresh, guards, team_names
 from formwright.smt.schedule import place
 from formwright.smt.sites import Site, Sites, common
@@ -60,7 +60,9 @@ class Progress:
         if self._waits:
             claim = "an agent waits for arrivals that never come"
             span = self._waits[0].span
-            yield Goal("progress", "K2", "progress", self._ranked, claim, 5, span)
+            paths = tuple(s.path for s in self._waits)
+            reads = Reads("", paths, frozenset(paths), ordered=True, shifts=True)
+            yield Goal("progress", "K2", "progress", self._ranked, claim, 5, span, reads)
         for site in self._waits:
             if await_of(site).phase is not None:
 
@@ -68,7 +70,9 @@ class Progress:
                     return self._seen(site)
 
                 claim = f"the phases of {await_of(site).counter} lap an agent that waits"
-                yield Goal(f"phase {place(site)}", "K2", "phase", build, claim, 5, site.span)
+                reads = Reads("", (site.path,), frozenset((site.path,)), ordered=True, shifts=True)
+                name = f"phase {place(site)}"
+                yield Goal(name, "K2", "phase", build, claim, 5, site.span, reads)
 
     # ranks
 

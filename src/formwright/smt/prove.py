@@ -7,6 +7,7 @@ import z3
 
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
+from formwright.proof.database import Database
 from formwright.proof.refutation import Replayer, StepReplayer
 from formwright.proof.store import template_digest
 from formwright.proof.verdict import Obligation, Proof, overall
@@ -28,6 +29,7 @@ def prove(
     stop_early: bool = False,
     seconds: float = 300.0,
     obligation_seconds: float = OBLIGATION_SECONDS,
+    database: Database | None = None,
 ) -> Proof:
     """Every obligation of ``template`` (in either form) with its verdict.
 
@@ -35,10 +37,12 @@ def prove(
     they are ``unresolved``. ``step_replayer`` does that for a refinement step. ``stop_early``
     ends at the first obligation that is not proved. ``timeout_ms`` bounds one call of
     the solver, ``obligation_seconds`` the solver's work on one obligation, all retries together;
-    what ``seconds`` of work leave undone is ``unresolved``.
+    what ``seconds`` of work leave undone is ``unresolved``. What earlier proofs left in
+    ``database`` is not shown again, and this one leaves there what it shows.
     """
     started = time.perf_counter()
-    work = Prover(inlined(template), replayer, Clock(timeout_ms, obligation_seconds), step_replayer)
+    clock = Clock(timeout_ms, obligation_seconds)
+    work = Prover(inlined(template), replayer, clock, step_replayer, database)
     tasks = [t for t in work.tasks() if only is None or only(t.condition)]
     done: dict[int, Obligation] = {}
     for count, (place_in_text, task) in enumerate(

@@ -5,37 +5,34 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import z3
-
 from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import Expr
 from formwright.ir.template import Template
+from formwright.proof.database import Database
 from formwright.proof.refutation import Instance as Run
 from formwright.proof.refutation import Replayer, StepReplayer
-from formwright.proof.verdict import Counterexample, Evidence, Obligation, Verdict
-from formwright.smt.agreement import Agreement
+from formwright.proof.verdict import Counterexample, Evidence, Obligation
 from formwright.smt.atoms import Atoms
-from formwright.smt.clock import Clock, OutOfTimeError
-from formwright.smt.counters import Counters
+from formwright.smt.clock import Clock
 from formwright.smt.design import divisor_goals, extent_goals, fits_goals, implied_goals
 from formwright.smt.encode import UnderivableError
 from formwright.smt.encoding import Encoding
 from formwright.smt.goals import Goal, Query
 from formwright.smt.instances import fresh, guards
 from formwright.smt.lazy import reaches
+from formwright.smt.ledger import Ledger
 from formwright.smt.menus import Cover, cover
+from formwright.smt.nodes import Nodes
+from formwright.smt.outcome import FAILURES, Outcome, failed, proved
 from formwright.smt.premises import Premises, premises, schedule_conditions
-from formwright.smt.progress import Progress
 from formwright.smt.refute import completed, leaves_shape, preferences, refutation
-from formwright.smt.schedule import Schedule, place
+from formwright.smt.reuse import Reuse, known_cover
+from formwright.smt.schedule import place
 from formwright.smt.sites import Site, Sites, sites_of
+from formwright.smt.slices import program_goals
 from formwright.smt.solve import Answer, Solver
 from formwright.smt.step import Setting, acting_conditions, shown_state, step_goals
 from formwright.smt.terms import Formula, Number, conj
-
-FAILURES = (UnderivableError, ArithmeticError, z3.Z3Exception)
-"""What leaves an obligation unresolved: a text that is not derived, a solver that fails."""
-
 
 Choices = Sequence[list[Expr]] | None
 """Conditions that a counterexample should meet, the best first; ``None``: as it stands."""
@@ -58,13 +55,6 @@ class Task:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    verdict: Verdict
-    detail: str = ""
-    counterexample: Counterexample | None = None
-
-
 class Prover:
     """The obligations of one inlined template."""
 
@@ -74,6 +64,7 @@ class Prover:
         replayer: Replayer | None,
         clock: Clock,
         step_replayer: StepReplayer | None = None,
+        database: Database | None = None,
     ) -> None:
         self._template = template
         self._replayer = replayer
@@ -83,6 +74,10 @@ class Prover:
         self._clock = clock
         self._atoms = Atoms()
         self._linear = Encoding(self._atoms, exact=False)
+        self._ledger = None if database is None else Ledger(database, self._atoms)
+        self._reuse: Reuse | None = None
+        if self._ledger is not None:
+            self._reuse = Reuse(Nodes(template, self._ledger, self._impossible), clock)
         atoms, constraints = self._atoms, [c.condition for c in template.constraints]
         self._k2 = self._solver(premises(template, schedule_conditions(template), atoms))
         self._k1 = self._solver(premises(template, constraints, atoms))
@@ -90,7 +85,7 @@ class Prover:
         self._plain = self._solver(premises(template, [], atoms, plain_scope=True))
 
     def _solver(self, rules: Premises) -> Solver:
-        return Solver(self._atoms, rules, self._clock, self._linear)
+        return Solver(self._atoms, rules, self._clock, self._linear, self._ledger)
 
     def tasks(self) -> Iterator[Task]:
         """K1, the derived requirements, K2, K3, in this order."""
@@ -121,15 +116,8 @@ class Prover:
         if sites is not None:
             for goal in (*extent_goals(sites, atoms), *fits_goals(template, sites, atoms)):
                 yield self._task(goal, self._k1, constraints)
-            inputs = frozenset(t.name for t in template.scope.workload.inputs)
-            counters = Counters(sites, atoms, self._impossible)
-            for goal in Schedule(sites, inputs, atoms, counters).goals():
-                yield self._task(goal, self._k2, k2)
-            decisions = [d.name for d in template.decisions]
-            for goal in Progress(sites, atoms, counters, decisions, self._impossible).goals():
-                yield self._task(goal, self._k2, k2)
-            workload = template.scope.workload
-            for goal in Agreement(sites.applies, workload, atoms, self._impossible).goals():
+            workload, decisions = template.scope.workload, [d.name for d in template.decisions]
+            for goal in program_goals(sites, workload, decisions, atoms, self._impossible):
                 yield self._task(goal, self._k2, k2)
         else:
             yield self._fixed("program", "K2", "readiness", 0, self._underivable)
@@ -142,7 +130,7 @@ class Prover:
             try:
                 return self._acts(setting)
             except FAILURES as error:
-                return Outcome("unresolved", _reason(error))
+                return failed(error)
 
         yield self._fixed("premises and actions", "derived", "vacuity", 5, acts)
         for goal in step_goals(setting):
@@ -182,7 +170,7 @@ class Prover:
         try:
             sites_of(self._template.program, self._template.globals)
         except UnderivableError as error:
-            return Outcome("unresolved", _reason(error))
+            return failed(error)
         raise AssertionError("the program is derivable")
 
     def _fixed(
@@ -195,13 +183,23 @@ class Prover:
         return Task(condition, name, weight, timed, group)
 
     def _task(self, goal: Goal, solver: Solver, choices: Choices) -> Task:
+        ordinal = 0 if self._reuse is None else self._reuse.nodes.ordinal(goal)
+
         def settle(seconds: float) -> Obligation:
             self._clock.start(seconds)
             return _timed(
-                goal.name, goal.group, goal.condition, lambda: self._goal(goal, solver, choices)
+                goal.name,
+                goal.group,
+                goal.condition,
+                lambda: self._settled(goal, ordinal, solver, choices),
             )
 
         return Task(goal.condition, goal.name, goal.weight, settle, goal.group)
+
+    def _settled(self, goal: Goal, ordinal: int, solver: Solver, choices: Choices) -> Outcome:
+        if self._reuse is None:
+            return self._goal(goal, solver, choices)
+        return self._reuse.settled(goal, ordinal, solver, lambda: self._goal(goal, solver, choices))
 
     def _goal(self, goal: Goal, solver: Solver, choices: Choices) -> Outcome:
         """Proved if every query is unsatisfiable; the first that is not decides."""
@@ -212,13 +210,12 @@ class Prover:
                 answer = solver.answer(query)
                 cases += answer.cases
                 if answer.status == "unknown":
-                    return Outcome("unresolved", answer.reason)
+                    return Outcome("unresolved", answer.reason, limited=True)
                 if answer.status == "sat":
                     return self._refuted(goal, query, answer, choices)
         except FAILURES as error:
-            return Outcome("unresolved", _reason(error))
-        split = f", {cases} cases of the menus" if cases else ""
-        return Outcome("proved", f"{len(queries)} queries{split}")
+            return failed(error)
+        return proved(len(queries), cases)
 
     def _refuted(self, goal: Goal, query: Query, answer: Answer, choices: Choices) -> Outcome:
         template, claim = self._template, goal.claim
@@ -298,7 +295,7 @@ class Prover:
             runs = [guards(fresh(s, f"r{s.number}", {}, 0), self._atoms) for s in all_sites]
             return self._points(all_sites, runs)
         except FAILURES as error:
-            return Outcome("unresolved", _reason(error))
+            return failed(error)
 
     def _points(self, all_sites: Sequence[Site], runs: Sequence[list[Formula]]) -> Outcome:
         contradict = "scope, menus and {} contradict one another"
@@ -321,14 +318,19 @@ class Prover:
                 return Outcome("unresolved", f"the statement {place(site)}: {one.reason}")
         return Outcome("proved", "every statement can run")
 
+    def _cover(self) -> Cover:
+        if self._ledger is None:
+            return cover(self._template, self._atoms, self._clock)
+        return known_cover(self._template, self._ledger, self._scope, self._clock)
+
     def _covered(self, found: Cover) -> None:
         """Who notes what a proof rests on overrides this."""
 
     def _menus(self) -> Outcome:
         try:
-            found = cover(self._template, self._atoms, self._clock)
+            found = self._cover()
         except FAILURES as error:
-            return Outcome("unresolved", _reason(error))
+            return failed(error)
         self._covered(found)
         if found.status == "proved":
             return Outcome("proved", f"{len(found.designs)} designs cover the scope")
@@ -337,15 +339,6 @@ class Prover:
         claim = "no assignment of the menus meets the constraints"
         shown = _counterexample(claim, found.parameters, "every point of the menus was evaluated")
         return Outcome("refuted", claim, shown)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OutOfTimeError):
-        return error.reason
-    if not isinstance(error, UnderivableError):
-        return f"the solver failed: {error}"
-    where = "" if error.span is None else f" (line {error.span.line})"
-    return f"not derived: {error.reason}{where}"
 
 
 def _counterexample(text: str, values: Mapping[str, Number], *trace: str) -> Counterexample:
@@ -368,4 +361,5 @@ def _timed(name: str, group: str, condition: str, settle: Callable[[], Outcome])
         seconds=time.perf_counter() - started,
         detail=outcome.detail,
         counterexample=outcome.counterexample,
+        reused=outcome.reused,
     )

@@ -68,6 +68,11 @@ class Solver:
         self.queries = 0
 
     @property
+    def premises(self) -> Premises:
+        """What every query may assume."""
+        return self._premises
+
+    @property
     def positive(self) -> frozenset[str]:
         """Names that are at least 1 in the premises."""
         return self._premises.positive

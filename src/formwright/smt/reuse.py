@@ -1,0 +1,122 @@
+"""One obligation with a store at hand: by node, then by query and core, then by the solver."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from formwright.base.digest import digest
+from formwright.ir.template import Template
+from formwright.smt.clock import Clock
+from formwright.smt.goals import Goal, Query
+from formwright.smt.ledger import Ledger
+from formwright.smt.menus import Cover, cover, uncovered
+from formwright.smt.nodes import Nodes
+from formwright.smt.outcome import FAILURES, Outcome, failed, proved
+from formwright.smt.premises import Premises
+from formwright.smt.solve import Solver
+from formwright.smt.terms import conj
+
+Ask = Callable[[], Outcome]
+"""The obligation settled as without a store; its queries still meet the kept cores."""
+
+
+@dataclass(slots=True)
+class Reuse:
+    """The obligations of one template, each looked up before it is derived."""
+
+    nodes: Nodes
+    clock: Clock
+
+    def settled(self, goal: Goal, ordinal: int, solver: Solver, ask: Ask) -> Outcome:
+        """What is known of ``goal``; else what deriving and asking gives, which is then kept.
+
+        A goal of the program is derived from its slice. Only a proof counts there: a solution
+        is looked for again in the whole program, where it can be replayed.
+        """
+        ledger = self.nodes.ledger
+        ledger.begin()
+        try:
+            key = self.nodes.key(goal, ordinal)
+            if key is None:
+                return ask()
+            known = self.nodes.known(key, solver)
+            if known is not None:
+                return proved(known.queries, known.cases, reused=True)
+            opened = self._left_open(key, solver)
+            if opened is not None:
+                return opened
+            ledger.begin()
+            outcome = self._from_slice(goal, ordinal, solver) or ask()
+        except FAILURES as error:
+            return failed(error)
+        if outcome.verdict == "proved":
+            self.nodes.keep(key, outcome.queries, outcome.cases)
+        elif outcome.limited:
+            self._leave_open(key, solver, outcome)
+        return outcome
+
+    def _from_slice(self, goal: Goal, ordinal: int, solver: Solver) -> Outcome | None:
+        if goal.reads is None:
+            return None
+        cases = 0
+        queries = self.nodes.derived(goal, ordinal).build()
+        for query in queries:
+            answer = solver.answer(query, small=False)
+            if answer.status != "unsat":
+                return None
+            cases += answer.cases
+        return proved(len(queries), cases)
+
+    def _left_open(self, key: str, solver: Solver) -> Outcome | None:
+        """An unresolved obligation is tried again only with a larger limit."""
+        row: Any = self.nodes.ledger.database.get("open", _open_key(key, solver.premises))
+        match row:
+            case {"reason": str(reason), "call_ms": int(call), "seconds": float(seconds)}:
+                if self.clock.call_ms <= call and self.clock.seconds <= seconds:
+                    return Outcome("unresolved", reason, limited=True, reused=True)
+        return None
+
+    def _leave_open(self, key: str, solver: Solver, outcome: Outcome) -> None:
+        row = {
+            "reason": outcome.detail,
+            "call_ms": self.clock.call_ms,
+            "seconds": float(self.clock.seconds),
+        }
+        self.nodes.ledger.database.put("open", _open_key(key, solver.premises), row)
+
+
+def known_cover(template: Template, ledger: Ledger, solver: Solver, clock: Clock) -> Cover:
+    """K3 from the designs that covered a scope before; they are shown to cover this one."""
+    names = sorted(d.name for d in template.decisions)
+    key = digest(["designs", names])
+    atoms = ledger.atoms
+    kept = ledger.database.get("witness", key)
+    first = _cover_of(template, kept or [], solver, ledger)
+    if first is not None:
+        return first
+    found = cover(template, atoms, clock, kept or [])
+    if found.status == "proved":
+        designs = [dict(d) for d in found.designs]
+        if designs != kept:
+            ledger.database.put("witness", key, designs)
+        _cover_of(template, designs, solver, ledger)
+    return found
+
+
+def _cover_of(
+    template: Template, designs: list[dict[str, int]], solver: Solver, ledger: Ledger
+) -> Cover | None:
+    """Whether these designs cover the scope: one query, which a kept core may answer."""
+    menus = {d.name: d.menu for d in template.decisions}
+    inside = all(set(d) == set(menus) and all(v in menus[n] for n, v in d.items()) for d in designs)
+    if not designs or not inside:
+        return None
+    goal = conj(uncovered(template, designs, ledger.atoms))
+    answer = solver.answer(Query((), goal), small=False)
+    return Cover("proved", tuple(designs)) if answer.status == "unsat" else None
+
+
+def _open_key(key: str, rules: Premises) -> str:
+    """What stays open may depend on every premise."""
+    stated = [repr(rules.scope), repr(rules.conditions), sorted(rules.menus.items())]
+    return digest([key, stated])
