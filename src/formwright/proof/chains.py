@@ -72,14 +72,19 @@ class ChainProof:
                 "verdict": self.composition.verdict,
                 "obligations": [obligation_as_json(o) for o in self.composition.obligations],
             },
-            "theorem": {
-                "text": self.composition.theorem,
-                "evidence": self.evidence,
-            },
+            "theorem": self.theorem,
+            "evidence": self.evidence,
             "assumptions": [
                 {"name": a.name, "text": a.text, "of": a.of} for a in self.composition.assumptions
             ],
         }
+
+    @property
+    def theorem(self) -> str:
+        """The statement; what stands in its way comes first where it is not proved."""
+        if self.verdict == "proved":
+            return self.composition.theorem
+        return f"Not proved, {self.broken} is {self.verdict}: {self.composition.theorem}"
 
     @property
     def evidence(self) -> str:
