@@ -12,6 +12,7 @@ from formwright.smt.step.setting import Kept, Setting
 from formwright.smt.step.state import Names
 from formwright.smt.step.stating import goal, unless_plain
 from formwright.smt.step.sums import Sum
+from formwright.smt.step.totals import whole_sum
 from formwright.smt.terms import TRUE, ZERO, Formula, Poly, conj, disj, eq, lt, negated
 
 
@@ -88,6 +89,9 @@ def _kept_total(setting: Setting, action: Action, total: Total) -> Iterator[Quer
     for step, case in setting.stepping(action):
         before, after = setting.names(), setting.names(step.after)
         change = Sum((total.over,), total.value, before, after, step.touched)
+        if change.changes_all:
+            yield from whole_sum(total, after, case)
+            continue
         inner = case.copy()
         other = change.elsewhere(inner, may_shrink=False)
         if other is not None:

@@ -6,7 +6,8 @@ nothing is picked), and what a guard equates. That a guard ``forall v in R: c(v)
 that some ``v`` in ``R`` has no ``c``: a new name for each guard and each choice of values.
 
 A pick is a new name too. ``least``: where its range has a member, one member has the least
-value (a finite set of integers has a least one). ``positive``: where a total of those
+value (a finite set of integers has a least one), and a total of those values is no
+smaller than that many times the least. ``positive``: where a total of those
 values is at least 1, one of them is at least 1, since all are natural.
 """
 
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from formwright.ir.expr import ONE, Compare, Expr, Logic, Var
+from formwright.ir.expr import ONE, Arith, Compare, Expr, Logic, Var
 from formwright.ir.rewrite import free_names, substitute
 from formwright.ir.system import Action, Clause, Index, Pick, Refinement
 from formwright.smt.encode import UnderivableError, number, truth
@@ -68,8 +69,15 @@ def _picked(pick: Pick, refinement: Refinement, case: Case, names: Names) -> Nam
             theirs = substitute(pick.value, {pick.over.name: Var(other.name)})
             least = Logic("=>", some, Compare("<=", there, theirs))
             case.known.append(Universal((other,), least, own))
+            total = _total(pick, refinement)
+            if total is not None:
+                size = Arith("-", pick.over.hi, pick.over.lo)
+                least_of_all = Compare(">=", Var(total), Arith("*", size, there))
+                case.facts.append(truth(Logic("=>", some, least_of_all), own, atoms))
         case "positive":
             total = _total(pick, refinement)
+            if total is None:
+                raise UnderivableError(f"no total of what {pick.name} is picked by", pick.span)
             some = Compare(">=", Var(total), ONE)
             positive = le(ONE_POLY, number(there, own, atoms))
             case.facts.append(implies(truth(some, names, atoms), conj((member, positive))))
@@ -77,13 +85,13 @@ def _picked(pick: Pick, refinement: Refinement, case: Case, names: Names) -> Nam
     return own
 
 
-def _total(pick: Pick, refinement: Refinement) -> str:
-    """The total of the values that a positive one is picked of."""
+def _total(pick: Pick, refinement: Refinement) -> str | None:
+    """The total of the values that one is picked of."""
     for total in refinement.totals:
         same = substitute(total.value, {total.over.name: Var(pick.over.name)})
         if key_of(total.over) == key_of(pick.over) and same == pick.value:
             return total.name
-    raise UnderivableError(f"no total of what {pick.name} is picked by", pick.span)
+    return None
 
 
 def _choices(params: Sequence[Index], action: Action, terms: Pool, names: Names) -> Iterator[Names]:

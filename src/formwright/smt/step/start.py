@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from formwright.ir.expr import Var
 from formwright.ir.system import Index, Total
 from formwright.smt.encode import number
 from formwright.smt.goals import Goal, Query
@@ -10,8 +9,8 @@ from formwright.smt.step.known import Case, refuted_clause
 from formwright.smt.step.setting import Kept, Setting
 from formwright.smt.step.state import Initially, inside
 from formwright.smt.step.stating import goal, unless_plain
-from formwright.smt.step.totals import initial_sum
-from formwright.smt.terms import conj, constant, disj, eq, le, negated
+from formwright.smt.step.totals import whole_sum
+from formwright.smt.terms import conj, disj, le, negated
 
 
 def initial_goals(setting: Setting) -> Iterator[Goal]:
@@ -31,7 +30,8 @@ def initial_goals(setting: Setting) -> Iterator[Goal]:
     for total in setting.refinement.totals:
 
         def sums(total: Total = total) -> Sequence[Query]:
-            return _initial_total(setting, total)
+            names = setting.names(Initially(setting.cells))
+            return whole_sum(total, names, setting.tokens())
 
         claim = f"the total {total.name} is wrong at the start"
         yield goal("initial", f"total {total.name}", claim, sums, total.span)
@@ -67,17 +67,3 @@ def _only_ranges(setting: Setting, token: Index) -> Case:
             break
         case.facts.append(inside(other, names[other.name], names))
     return case
-
-
-def _initial_total(setting: Setting, total: Total) -> list[Query]:
-    case, names = setting.tokens(), setting.names(Initially(setting.cells))
-    inner = case.arbitrary((total.over,), names)
-    value = number(total.value, inner, setting.atoms)
-    kept = number(Var(total.name), names, setting.atoms)
-    if inner[total.over.name].symbols() & frozenset(setting.atoms.closure(value.symbols())):
-        return [
-            case.query(negated(eq(value, constant(0)))),
-            setting.tokens().query(negated(eq(kept, constant(0)))),
-        ]
-    whole = number(initial_sum(total), inner, setting.atoms)
-    return unless_plain(setting.tokens(), negated(eq(kept, whole)))

@@ -58,6 +58,13 @@ class Sum:
         change = self._difference(inner, self.after.binding({self._index.name: place}))
         return lt(ZERO, change) if may_shrink else negated(eq(change, ZERO))
 
+    @property
+    def changes_all(self) -> bool:
+        """An array that the value reads is changed everywhere."""
+        variables = self.before.cells.variables
+        arrays = [n for n in self._read if variables[n].index is not None]
+        return any(p is None for n in arrays for p in self.touched[n])
+
     def _difference(self, before: Names, after: Names) -> Poly:
         atoms = self.before.cells.atoms
         return number(self.value, after, atoms) - number(self.value, before, atoms)

@@ -22,9 +22,13 @@ from formwright.ir.expr import (
 )
 from formwright.ir.rewrite import substitute
 from formwright.ir.system import Index, Total
-from formwright.smt.encode import UnderivableError
-from formwright.smt.step.known import Universal
+from formwright.smt.encode import UnderivableError, number
+from formwright.smt.goals import Query
+from formwright.smt.step.known import Case, Universal
 from formwright.smt.step.state import Names
+from formwright.smt.step.stating import unless_plain
+from formwright.smt.terms import ZERO as NOTHING
+from formwright.smt.terms import eq, negated
 
 
 def total_facts(total: Total, names: Names) -> Iterator[Universal]:
@@ -37,6 +41,8 @@ def total_facts(total: Total, names: Names) -> Iterator[Universal]:
     most = _most(total.value)
     if most is not None:
         rest = Arith("-", Arith("*", Num(most), size), whole)
+        some = Compare(">=", size, ZERO)
+        yield Universal((), Logic("=>", some, Compare(">=", rest, ZERO)), names)
         yield from _at_least(total.over, rest, Arith("-", Num(most), total.value), names)
 
 
@@ -55,9 +61,25 @@ def _size(over: Index) -> Expr:
     return Arith("-", over.hi, over.lo)
 
 
-def initial_sum(total: Total) -> Expr:
-    """The sum of a summand that is the same at every index."""
-    return Arith("*", total.value, MinMax("max", (ZERO, _size(total.over))))
+def whole_sum(total: Total, names: Names, case: Case) -> list[Query]:
+    """That the total is right in the state of ``names``, of which nothing is known before.
+
+    Either the summand is the same at every index, or every summand is 0 and so is the total.
+    """
+    atoms = names.cells.atoms
+    inner_case = case.copy()
+    inner = inner_case.arbitrary((total.over,), names)
+    other = inner_case.copy().arbitrary((total.over,), names)
+    value = number(total.value, inner, atoms)
+    kept = number(Var(total.name), names, atoms)
+    if value != number(total.value, other, atoms):
+        wrong = negated(eq(value, NOTHING))
+        return [
+            *unless_plain(inner_case, wrong),
+            *unless_plain(case, negated(eq(kept, NOTHING))),
+        ]
+    size = number(MinMax("max", (ZERO, _size(total.over))), names, atoms)
+    return unless_plain(case, negated(eq(kept, value * size)))
 
 
 def _most(value: Expr) -> Fraction | None:
