@@ -83,7 +83,10 @@ def facts_of(statement: Statement, sorts: Sorts, holds: bool = True) -> tuple[Fa
             found = tuple(facts_of(part, sorts, holds) for part in parts)
             if isinstance(statement, All) == holds:
                 return tuple(fact for facts in found for fact in facts)
-            return (Choice(found),)
+            spliced = [
+                f[0].ways if len(f) == 1 and isinstance(f[0], Choice) else (f,) for f in found
+            ]
+            return (Choice(tuple(way for ways in spliced for way in ways)),)
         case Not(part):
             return facts_of(part, sorts, not holds)
         case _:

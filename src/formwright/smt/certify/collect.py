@@ -14,7 +14,7 @@ from formwright.proof.assertions import Recorded
 from formwright.proof.certificate import Point, Theorem
 from formwright.proof.verdict import Obligation
 from formwright.smt.atoms import Atoms
-from formwright.smt.certify.laws import laws, menu_laws
+from formwright.smt.certify.laws import bound_laws, laws, menu_laws
 from formwright.smt.clock import Clock
 from formwright.smt.encode import truth
 from formwright.smt.goals import Query
@@ -30,12 +30,13 @@ from formwright.smt.terms import Formula, Number, Poly, conj, constant, negated,
 class Asked:
     """A query with the theorems that its proof may use, or a query with its solution.
 
-    ``laws`` relate products; ``menu_laws`` say what products with a decision are.
+    ``laws`` relate products; ``more`` say what products with a decision, or with something
+    bounded, are.
     """
 
     query: Recorded
     laws: tuple[Theorem, ...] = ()
-    menu_laws: tuple[Theorem, ...] = ()
+    more: tuple[Theorem, ...] = ()
     point: Point | None = None
 
 
@@ -146,5 +147,6 @@ def noted_cover(template: Template, found: Cover, atoms: Atoms) -> Asked:
         whole.append(("goal", negated(conj(truth(c, env, atoms) for c in conditions))))
     names = atoms.closure({n for _, f in whole for p in polys(f) for n in p.symbols()})
     whole += [("definition", atoms.definition(n)) for n in names if n in atoms.by_name]
-    related = laws([f for _, f in whole], (), names, frozenset(), atoms)
-    return Asked(record(whole, atoms), related)
+    formulas = [f for _, f in whole]
+    related = laws(formulas, (), names, frozenset(), atoms)
+    return Asked(record(whole, atoms), related, bound_laws(formulas))

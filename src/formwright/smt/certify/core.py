@@ -1,91 +1,111 @@
-"""Which assertions and theorems a contradiction needs, as z3 says."""
+"""Which facts a contradiction needs, as z3 says; products are symbols of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any as Z3Expr
 from typing import assert_never
 
 import z3
 
-from formwright.proof.assertions import All, Any, Not, Row, Statement, sort_of
-from formwright.proof.checker import Sorts
+from formwright.proof.assertions import Row, sort_of
+from formwright.proof.checker import Choice, Fact, Sorts
+
+ROUNDS = 4
+"""How often a core is solved again to make it smaller."""
 
 
-def core(statements: Sequence[Statement], sorts: Sorts, seconds: float) -> list[int] | None:
-    """Numbers of statements that contradict one another, few; ``None`` where none were found.
+class Cores:
+    """Cores of facts with these sorts; one call of z3 takes at most ``milliseconds``.
 
-    Products are symbols of their own.
+    One solver has every fact that was met, each behind a literal, and is asked about some.
+    ``relaxed``: every symbol is a rational, whatever its sort.
     """
-    writer = Writer(sorts)
-    kept = _asked([(n, writer.statement(s)) for n, s in enumerate(statements)], writer, seconds)
-    while kept is not None:
-        fewer = _asked([(n, writer.statement(statements[n])) for n in kept], writer, seconds)
-        if fewer is None or len(fewer) >= len(kept):
-            break
-        kept = fewer
-    if kept is not None:
-        kept = _least(kept, {n: writer.statement(statements[n]) for n in kept}, writer, seconds)
-    return kept
 
-
-def _asked(
-    formulas: Sequence[tuple[int, Z3Expr]], writer: "Writer", seconds: float
-) -> list[int] | None:
-    solver = z3.SimpleSolver(ctx=writer.context)
-    solver.set("timeout", max(1, int(seconds * 1000)))
-    flags = {z3.Bool(f"use!{n}", writer.context): f for n, f in formulas}
-    for flag, formula in flags.items():
-        solver.add(z3.Implies(flag, formula))
-    if solver.check(list(flags)) != z3.unsat:
-        return None
-    return sorted(int(f.decl().name().split("!")[1]) for f in solver.unsat_core())
-
-
-def _least(
-    kept: list[int], formulas: dict[int, Z3Expr], writer: "Writer", seconds: float
-) -> list[int]:
-    """Leaves out one statement after another where the rest still contradict."""
-    found = list(kept)
-    for number in kept:
-        if number not in found:
-            continue
-        rest = [(n, formulas[n]) for n in found if n != number]
-        fewer = _asked(rest, writer, min(seconds, 1.0))
-        if fewer is not None:
-            found = fewer
-    return found
-
-
-class Writer:
-    """Statements for z3, in a context of their own."""
-
-    def __init__(self, sorts: Sorts) -> None:
-        self.context = z3.Context()
+    def __init__(self, sorts: Sorts, milliseconds: int, relaxed: bool = False) -> None:
+        self._context = z3.Context()
+        self._solver = z3.SimpleSolver(ctx=self._context)
+        self._solver.set("timeout", milliseconds)
         self._sorts = sorts
+        self._relaxed = relaxed
         self._names: dict[str, Z3Expr] = {}
+        self._formulas: dict[Fact, Z3Expr] = {}
+        self._flags: dict[Fact, tuple[str, Z3Expr]] = {}
+        self.calls = 0
 
-    def statement(self, statement: Statement) -> Z3Expr:
-        match statement:
+    def core(self, facts: Mapping[int, Fact], rounds: int = ROUNDS) -> list[int] | None:
+        """Names of facts that contradict one another, few; ``None`` where z3 finds none."""
+        kept = self._asked(facts)
+        for _ in range(rounds):
+            fewer = None if kept is None else self._asked({n: facts[n] for n in kept})
+            if kept is None or fewer is None or len(fewer) >= len(kept):
+                break
+            kept = fewer
+        return kept
+
+    def least(self, facts: Mapping[int, Fact]) -> list[int] | None:
+        """A core from which no fact can be left out, choices tried first."""
+        kept = self.core(facts)
+        if kept is None:
+            return None
+        for number in sorted(kept, key=lambda n: isinstance(facts[n], Row)):
+            if number in kept:
+                fewer = self._asked({n: facts[n] for n in kept if n != number})
+                kept = kept if fewer is None else fewer
+        return kept
+
+    def _asked(self, facts: Mapping[int, Fact]) -> list[int] | None:
+        self.calls += 1
+        flags = {n: self._flag(fact) for n, fact in facts.items()}
+        if self._solver.check([flag for _, flag in flags.values()]) != z3.unsat:
+            return None
+        core = {f.decl().name() for f in self._solver.unsat_core()}
+        found: dict[str, int] = {}
+        for number, (name, _) in flags.items():
+            if name in core:
+                found.setdefault(name, number)
+        return sorted(found.values())
+
+    def values(self, names: Sequence[str]) -> dict[str, Fraction]:
+        """A point that meets the facts, after :meth:`core` found them not to contradict."""
+        model = self._solver.model()
+        found = {n: model.eval(self._symbol(n), model_completion=True) for n in names}
+        return {
+            n: Fraction(v.numerator_as_long(), v.denominator_as_long()) for n, v in found.items()
+        }
+
+    def _flag(self, fact: Fact) -> tuple[str, Z3Expr]:
+        found = self._flags.get(fact)
+        if found is None:
+            name = f"fact!{len(self._flags)}"
+            found = self._flags[fact] = (name, z3.Bool(name, self._context))
+            self._solver.add(z3.Implies(found[1], self._formula(fact)))
+        return found
+
+    def _formula(self, fact: Fact) -> Z3Expr:
+        found = self._formulas.get(fact)
+        if found is None:
+            found = self._formulas[fact] = self._made(fact)
+        return found
+
+    def _made(self, fact: Fact) -> Z3Expr:
+        match fact:
             case Row(relation, terms, bound):
                 left = z3.Sum([c * self._symbol(n) for n, c in terms]) if terms else None
-                if left is None:
-                    left = z3.IntVal(0, self.context)
-                right = z3.IntVal(bound, self.context)
+                left = z3.IntVal(0, self._context) if left is None else left
+                right = z3.IntVal(bound, self._context)
                 if relation == "=":
                     return left == right
                 return left <= right if relation == "<=" else left < right
-            case All(parts):
-                return z3.And([z3.BoolVal(True, self.context), *map(self.statement, parts)])
-            case Any(parts):
-                return z3.Or([z3.BoolVal(False, self.context), *map(self.statement, parts)])
-            case Not(part):
-                return z3.Not(self.statement(part))
+            case Choice(ways):
+                true, false = (z3.BoolVal(v, self._context) for v in (True, False))
+                return z3.Or([false, *(z3.And([true, *map(self._formula, w)]) for w in ways)])
             case _:
-                assert_never(statement)
+                assert_never(fact)
 
     def _symbol(self, name: str) -> Z3Expr:
         found = self._names.get(name)
         if found is None:
-            real = sort_of(name, self._sorts) == "Real"
-            found = z3.Real(name, self.context) if real else z3.Int(name, self.context)
+            real = self._relaxed or sort_of(name, self._sorts) == "Real"
+            found = z3.Real(name, self._context) if real else z3.Int(name, self._context)
             self._names[name] = found
         return found

@@ -1,6 +1,6 @@
-"""Rows over the rationals: which contradict one another, and with which multipliers.
+"""The whole numbers that add rows up to a contradiction over the rationals.
 
-z3's simplex is asked, and what it answers is only a proposal: the checker adds the rows up.
+z3 is asked, and what it answers is only a proposal: the checker adds the rows up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,65 +11,6 @@ from typing import Any as Z3Expr
 import z3
 
 from formwright.proof.assertions import Row
-
-
-class Rows:
-    """A stack of rows; every name is a rational here, whatever its sort."""
-
-    def __init__(self) -> None:
-        self._context = z3.Context()
-        self._solver = z3.SimpleSolver(ctx=self._context)
-        self._names: dict[str, Z3Expr] = {}
-        self._rows: list[tuple[int, Row, Z3Expr]] = []
-        self._marks: list[int] = []
-        self.calls = 0
-
-    def push(self) -> None:
-        self._solver.push()
-        self._marks.append(len(self._rows))
-
-    def pop(self) -> None:
-        self._solver.pop()
-        del self._rows[self._marks.pop() :]
-
-    def add(self, number: int, row: Row) -> None:
-        """The fact ``number`` is ``row``."""
-        flag = z3.Bool(f"fact!{len(self._rows)}", self._context)
-        self._solver.add(z3.Implies(flag, self._formula(row)))
-        self._rows.append((number, row, flag))
-
-    def conflict(self) -> list[tuple[int, Row]] | None:
-        """Rows that contradict one another over the rationals, if some do."""
-        self.calls += 1
-        outcome = self._solver.check([flag for _, _, flag in self._rows])
-        if outcome != z3.unsat:
-            return None
-        core = {flag.decl().name() for flag in self._solver.unsat_core()}
-        return [(n, r) for n, r, flag in self._rows if flag.decl().name() in core]
-
-    def values(self, names: Sequence[str]) -> dict[str, Fraction]:
-        """A rational point that meets all rows; after :meth:`conflict` found none."""
-        model = self._solver.model()
-        return {n: _fraction(model.eval(self._symbol(n), model_completion=True)) for n in names}
-
-    def _symbol(self, name: str) -> Z3Expr:
-        found = self._names.get(name)
-        if found is None:
-            found = self._names[name] = z3.Real(name, self._context)
-        return found
-
-    def _formula(self, row: Row) -> Z3Expr:
-        left = z3.Sum([c * self._symbol(n) for n, c in row.terms]) if row.terms else None
-        if left is None:
-            left = z3.RealVal(0, self._context)
-        right = z3.RealVal(row.bound, self._context)
-        match row.relation:
-            case "<=":
-                return left <= right
-            case "<":
-                return left < right
-            case "=":
-                return left == right
 
 
 def _fraction(value: Z3Expr) -> Fraction:

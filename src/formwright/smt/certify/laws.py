@@ -4,13 +4,13 @@ Where :mod:`formwright.smt.lemmas` writes ``d >= 1 => s*d >= s``, the law ``time
 ``d - 1`` says as much, for rationals too; what the lemmas show, the laws show.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from formwright.proof import assertions as data
 from formwright.proof.certificate import Form, Law, Theorem
 from formwright.smt.atoms import Atoms
 from formwright.smt.lemmas import decided, related
-from formwright.smt.terms import ONE, Formula, Mono, Poly, constant, symbol
+from formwright.smt.terms import ONE, Formula, Le, Lt, Mono, Poly, constant, polys, symbol
 
 
 def laws(
@@ -41,6 +41,31 @@ def menu_laws(
         for name, rest in decided(formulas, menus)
         for value in menus[name]
     )
+
+
+def bound_laws(formulas: Sequence[Formula]) -> tuple[Theorem, ...]:
+    """What a bound of one factor, where a formula is one, says of a product of two."""
+    least = [_lower(f.poly) for f in formulas if isinstance(f, Le | Lt)]
+    known = dict.fromkeys(found for found in least if found is not None)
+    monos = dict.fromkeys(m for f in formulas for p in polys(f) for m, _ in p.terms if len(m) == 2)
+    found: list[Theorem] = []
+    for first, second in monos:
+        for name, other in ((first, second), (second, first)):
+            for bounded, bound in known:
+                if bounded == name:
+                    above = symbol(name) - constant(bound)
+                    found += [_law("times", symbol(other), above)]
+                    found += [_law("times", symbol(other).scaled(-1), above)]
+    return tuple(dict.fromkeys(found))
+
+
+def _lower(poly: Poly) -> tuple[str, int] | None:
+    """``(name, k)`` of a row ``k - name <= 0``."""
+    names = [m for m, _ in poly.terms if m]
+    if len(names) != 1 or len(names[0]) != 1 or poly.coefficient(names[0][0]) != -1:
+        return None
+    bound = sum(c for m, c in poly.terms if not m)
+    return (names[0][0], bound) if isinstance(bound, int) else None
 
 
 def _signs(mono: Mono, positive: Collection[str]) -> Iterator[Theorem]:

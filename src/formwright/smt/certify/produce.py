@@ -3,7 +3,7 @@
 from formwright.proof.certificate import Certificate, Contradiction
 from formwright.proof.checker import RejectedError, check, facts_of, instance
 from formwright.smt.certify.collect import Asked
-from formwright.smt.certify.core import core
+from formwright.smt.certify.core import Cores
 from formwright.smt.certify.tree import Limits, NotFoundError, Search
 
 
@@ -23,18 +23,17 @@ def _contradiction(asked: Asked, limits: Limits) -> Contradiction | str:
     query = asked.query
     sorts = dict(query.sorts)
     stated = [a.statement for a in query.assertions]
-    for theorems in ((), asked.laws, (*asked.laws, *asked.menu_laws)):
+    for theorems in ((), asked.laws, (*asked.laws, *asked.more)):
         statements = [*stated, *map(instance, theorems)]
-        kept = core(statements, sorts, limits.seconds)
-        if kept is None:
+        groups = [facts_of(s, sorts) for s in statements]
+        numbered = dict(enumerate(f for group in groups for f in group))
+        if Cores(sorts, int(1000 * limits.seconds)).core(numbered, 0) is None:
             continue
-        groups = [facts_of(statements[n], sorts) for n in kept]
         try:
             needed, tree = Search(sorts, limits).tree(groups)
         except NotFoundError as error:
             return f"no certificate found: {error}"
-        numbers = [kept[n] for n in needed]
-        uses = tuple(n for n in numbers if n < len(stated))
-        laws = tuple(theorems[n - len(stated)] for n in numbers if n >= len(stated))
+        uses = tuple(n for n in needed if n < len(stated))
+        laws = tuple(theorems[n - len(stated)] for n in needed if n >= len(stated))
         return Contradiction(uses, laws, tree)
     return "no core: not linear with the laws that are known"

@@ -1,11 +1,12 @@
-"""The search for a tree: choices with the fewest open ways first, then cuts.
+"""The search for a tree: z3 says what a branch needs, the choice that leaves least goes first.
 
+A branch has the facts of a core of what stands above it, so irrelevant choices are never split.
 What a branch does not use does not stand: a subtree that closes without the facts of its branch
 takes the place of the whole split. So trees stay small, and what is irrelevant costs no depth.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -13,7 +14,8 @@ from math import floor
 from formwright.proof.assertions import Row, row, sort_of
 from formwright.proof.certificate import Cut, Split, Sum, Terms, Tree
 from formwright.proof.checker import Choice, Fact, Sorts, tightened
-from formwright.smt.certify.farkas import Rows, summed
+from formwright.smt.certify.core import Cores
+from formwright.smt.certify.farkas import summed
 
 
 class NotFoundError(Exception):
@@ -22,11 +24,16 @@ class NotFoundError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``nodes`` of the search (not of the tree), ``cuts`` below one another, ``seconds``."""
+    """``nodes`` of the search, ``cuts`` below one another, choices ``tried`` at a node.
 
-    nodes: int = 4000
+    ``seconds`` for one query, ``call_milliseconds`` for one call of z3.
+    """
+
+    nodes: int = 2000
     cuts: int = 12
-    seconds: float = 20.0
+    tried: int = 8
+    seconds: float = 60.0
+    call_milliseconds: int = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,8 @@ class Fork:
     branches: tuple[Branch, ...]
 
 
+Rows = Mapping[int, Row]
+
 Node = Sum | Fork
 """A tree whose facts have names that stay when branches fall away."""
 
@@ -58,50 +67,50 @@ class Search:
         self._facts: dict[int, Fact] = {}
         self._sorts = sorts
         self._limits = limits
-        self._rows = Rows()
+        self._cores = Cores(sorts, limits.call_milliseconds)
+        self._rational = Cores({}, limits.call_milliseconds, relaxed=True)
         self._nodes = 0
         self._last = 0
         self._end = time.monotonic() + limits.seconds
 
     def tree(self, groups: Sequence[Sequence[Fact]]) -> tuple[list[int], Tree]:
         """A tree over some of ``groups``, and which; raises :class:`NotFoundError`."""
-        names = [self._push(group) for group in groups]
-        root = self._close(frozenset(), 0)
+        names = [self._named(group) for group in groups]
+        root = self._close(self._core([n for group in names for n in group], least=True), 0)
         kept = [n for n, group in enumerate(names) if root.used & set(group)]
         places = {name: at for at, name in enumerate(m for n in kept for m in names[n])}
         return kept, _numbered(root.node, places)
 
-    def _push(self, facts: Sequence[Fact]) -> tuple[int, ...]:
-        """Names of the facts, now on the stack."""
+    def _named(self, facts: Sequence[Fact]) -> tuple[int, ...]:
         names = tuple(range(self._last, self._last + len(facts)))
         self._last += len(facts)
-        for name, fact in zip(names, facts, strict=True):
-            self._facts[name] = fact
-            if isinstance(fact, Row):
-                self._rows.add(name, fact)
+        self._facts.update(zip(names, facts, strict=True))
         return names
 
-    def _close(self, done: frozenset[int], cuts: int) -> Branch:
-        """Closes what stands on the stack; choices in ``done`` were split above."""
+    def _core(self, live: Sequence[int], least: bool = False) -> list[int]:
+        facts = {n: self._facts[n] for n in live}
+        found = self._cores.least(facts) if least else self._cores.core(facts)
+        if found is None:
+            raise NotFoundError("z3 does not close a branch of linear facts")
+        return found
+
+    def _close(self, live: Sequence[int], cuts: int) -> Branch:
+        """Closes facts that contradict one another."""
         self._nodes += 1
         if self._nodes > self._limits.nodes:
             raise NotFoundError(f"more than {self._limits.nodes} nodes")
         if time.monotonic() > self._end:
             raise NotFoundError(f"more than {self._limits.seconds:g} s")
-        conflict = self._rows.conflict()
+        rows = {n: r for n in live if isinstance(r := self._facts[n], Row)}
+        conflict = self._rational.core(rows, 0)
         if conflict is not None:
-            return self._leaf(dict(conflict))
-        number = self._choice(done)
-        if number is not None:
-            fact = self._facts[number]
-            assert isinstance(fact, Choice)
-            return self._fork(number, None, fact.ways, done | {number}, cuts)
+            return self._leaf({n: rows[n] for n in conflict})
+        choices = [n for n in live if n not in rows]
+        if choices:
+            return self._split(self._best(choices, live, rows), live, cuts)
         if cuts >= self._limits.cuts:
             raise NotFoundError(f"more than {self._limits.cuts} cuts below one another")
-        terms, bound = self._fractional()
-        low = tightened(row("<=", terms, bound), self._sorts)
-        high = tightened(row("<=", [(n, -c) for n, c in terms], -bound - 1), self._sorts)
-        return self._fork(-1, (terms, bound), ((low,), (high,)), done, cuts + 1)
+        return self._cut(self._fractional(rows), live, cuts + 1)
 
     def _leaf(self, core: dict[int, Row]) -> Branch:
         parts = summed(core)
@@ -109,60 +118,79 @@ class Search:
             raise NotFoundError("no multipliers for a core")
         return Branch((), Sum(parts), frozenset(n for n, _ in parts))
 
-    def _choice(self, done: frozenset[int]) -> int | None:
-        """The choice with the fewest ways that the rows leave open; none where all are taken."""
-        best: tuple[int, int] | None = None
-        rows = {f for f in self._facts.values() if isinstance(f, Row)}
-        for number, fact in self._facts.items():
-            if number in done or isinstance(fact, Row):
-                continue
-            if any(all(isinstance(f, Row) and f in rows for f in way) for way in fact.ways):
-                continue
-            count = sum(self._open(way) for way in fact.ways)
-            if best is None or count < best[0]:
-                best = (count, number)
-            if count <= 1:
-                break
-        return None if best is None else best[1]
+    def _best(self, choices: Sequence[int], live: Sequence[int], rows: Rows) -> int:
+        """The choice that leaves the least to do below it."""
+        ways: dict[int, list[tuple[Fact, ...]]] = {}
+        for number in choices:
+            ways[number] = self._open(number, rows)
+            if len(ways[number]) <= 1:
+                return number
+        fewest = sorted(choices, key=lambda n: len(ways[n]))
+        scores: dict[int, float] = {}
+        for number in fewest[: self._limits.tried]:
+            scores[number] = sum(self._left(live, way) for way in ways[number])
+        return min(scores, key=lambda n: scores[n])
 
-    def _open(self, way: Sequence[Fact]) -> bool:
-        self._rows.push()
-        for fact in way:
-            if isinstance(fact, Row):
-                self._rows.add(-1, fact)
-        found = self._rows.conflict() is None
-        self._rows.pop()
-        return found
+    def _open(self, number: int, rows: Rows) -> list[tuple[Fact, ...]]:
+        """The ways of a choice that the rows do not close by themselves."""
+        fact = self._facts[number]
+        assert isinstance(fact, Choice)
+        return [
+            way
+            for way in fact.ways
+            if self._rational.core(
+                {**rows, **{-1 - n: r for n, r in enumerate(way) if isinstance(r, Row)}}, 0
+            )
+            is None
+        ]
+
+    def _left(self, live: Sequence[int], way: Sequence[Fact]) -> float:
+        """How much a branch still needs: two to the power of the choices of its core."""
+        facts = {n: self._facts[n] for n in live}
+        facts |= {-1 - n: fact for n, fact in enumerate(way)}
+        core = self._cores.core(facts, 1)
+        if core is None:
+            return float("inf")
+        return 1.5 ** sum(isinstance(facts[n], Choice) for n in core) + len(core) / 100
+
+    def _split(self, number: int, live: Sequence[int], cuts: int) -> Branch:
+        fact = self._facts[number]
+        assert isinstance(fact, Choice)
+        return self._fork(number, None, fact.ways, live, cuts)
+
+    def _cut(self, cut: tuple[Terms, int], live: Sequence[int], cuts: int) -> Branch:
+        terms, bound = cut
+        low = tightened(row("<=", terms, bound), self._sorts)
+        high = tightened(row("<=", [(n, -c) for n, c in terms], -bound - 1), self._sorts)
+        return self._fork(-1, cut, ((low,), (high,)), live, cuts)
 
     def _fork(
         self,
         number: int,
         cut: tuple[Terms, int] | None,
         ways: Sequence[Sequence[Fact]],
-        done: frozenset[int],
+        live: Sequence[int],
         cuts: int,
     ) -> Branch:
         branches: list[Branch] = []
         used = frozenset({number} if cut is None else ())
         for way in ways:
-            self._rows.push()
-            names = self._push(way)
-            below = self._close(done, cuts)
+            names = self._named(way)
+            core = self._core([*(n for n in live if n != number), *names])
+            below = self._close(core, cuts)
             for name in names:
                 del self._facts[name]
-            self._rows.pop()
             if not below.used & set(names):
                 return below
             branches.append(Branch(names, below.node, below.used))
             used |= below.used - set(names)
         return Branch((), Fork(number, cut, tuple(branches)), used)
 
-    def _fractional(self) -> tuple[Terms, int]:
+    def _fractional(self, rows: Rows) -> tuple[Terms, int]:
         """A form of integers whose value lies between two whole numbers at the point found."""
-        rows = [f for f in self._facts.values() if isinstance(f, Row)]
-        names = sorted({n for r in rows for n, _ in r.terms})
-        self._rows.conflict()
-        values = self._rows.values(names)
+        names = sorted({n for r in rows.values() for n, _ in r.terms})
+        self._rational.core(rows, 0)
+        values = self._rational.values(names)
         for name in names:
             value: Fraction = values[name]
             if sort_of(name, self._sorts) == "Int" and value.denominator != 1:
