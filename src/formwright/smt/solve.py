@@ -18,6 +18,7 @@ from formwright.smt.encoding import Encoding, rational_model, value_of
 from formwright.smt.goals import Query
 from formwright.smt.ledger import Ledger, tagged
 from formwright.smt.lemmas import lemmas, menu_products
+from formwright.smt.points import adapted, keep_point, kept_points, point_key
 from formwright.smt.premises import Premises
 from formwright.smt.record import Tagged
 from formwright.smt.terms import All, Formula, Number, Poly, conj, polys
@@ -136,6 +137,22 @@ class Solver:
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
         """A point of the scope where ``formulas`` and every premise hold, or ``unsat``."""
+        if self._ledger is None:
+            return self._point(formulas)
+        rules, database = self._premises, self._ledger.database
+        stated = _flat([*rules.scope, *rules.conditions, *rules.members(), *formulas])
+        names = self._names([*self._assumed, *rules.members()], ())
+        key = point_key(n for n in names if n not in self._atoms.by_name)
+        for point in kept_points(database, key):
+            values = adapted(point, stated, self._atoms, self._holds)
+            if values is not None:
+                return Answer("sat", values=values)
+        found = self._point(formulas)
+        if found.status == "sat":
+            keep_point(database, key, found.values)
+        return found
+
+    def _point(self, formulas: Sequence[Formula]) -> Answer:
         goal, decisions = conj(formulas), list(self._premises.menus)
         solver = self._abstract(goal, ())
         solver.add(self._linear.whole(self._members(goal, ())))
@@ -320,6 +337,10 @@ class Solver:
             return self._atoms.holds(formula, values)
         except ZeroDivisionError:
             return False
+
+
+def _flat(formulas: Sequence[Formula]) -> list[Formula]:
+    return [part for f in formulas for part in _parts(f)]
 
 
 def _parts(formula: Formula) -> tuple[Formula, ...]:
