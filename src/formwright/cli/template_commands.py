@@ -7,20 +7,23 @@ from typing import Annotated, Literal
 
 import typer
 
+from formwright.cli.chain_commands import prove_chain_file, solve_chain_file
 from formwright.cli.output import HELD, NOT_MET, console, emit_json, status_line
+from formwright.lang.chain_sources import names_chain
 
 
 def _shipped(incomplete: str) -> list[str]:
     """Names for shell completion; files are completed by the shell."""
     from formwright.lang import shipped
+    from formwright.lang.chain_sources import shipped_chains
 
-    return [name for name in shipped() if name.startswith(incomplete)]
+    return [name for name in (*shipped(), *shipped_chains()) if name.startswith(incomplete)]
 
 
 File = Annotated[
     str,
     typer.Argument(
-        help="A .fw file, or the name of a template that ships.", autocompletion=_shipped
+        help="A .fw file, a chain's .toml, or a name that ships.", autocompletion=_shipped
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
@@ -37,7 +40,9 @@ def prove(
         typer.Option("--lanes", help="Draw each counterexample here, as text and as SVG."),
     ] = None,
 ) -> int:
-    """Prove a template once, for every design that it allows."""
+    """Prove a template or a chain once, for every design that it allows."""
+    if names_chain(file):
+        return prove_chain_file(file, json_, fresh, lanes)
     from formwright.flow.proving import prove_template
     from formwright.report.proofs import print_proof
 
@@ -61,9 +66,14 @@ def solve(
     solver: Annotated[Literal["auto", "milp", "enumerate"], typer.Option("--solver")] = "auto",
     ties: Annotated[bool, typer.Option("--ties", help="List the designs that tie.")] = False,
     time_limit: Annotated[float, typer.Option(help="Seconds.", min=0.01, max=86400)] = 60.0,
+    monolithic: Annotated[
+        bool, typer.Option("--monolithic", help="Of a chain: also all decisions at once.")
+    ] = False,
     json_: Json = False,
 ) -> int:
-    """The best design of a template for one workload and chip, with its bound."""
+    """The best design of a template or a chain for one workload and chip, with its bound."""
+    if names_chain(file):
+        return solve_chain_file(file, chip, set_, solver, time_limit, monolithic, json_)
     from formwright.flow.solving import solve_template
     from formwright.report.solutions import print_solution, solution_as_json
 

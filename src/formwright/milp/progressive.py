@@ -16,7 +16,7 @@ from formwright.ir.evaluate import EvaluationError, number, truth
 from formwright.ir.expr import Scalar
 from formwright.ir.inline import inlined
 from formwright.ir.rewrite import free_names
-from formwright.ir.stacked import stacked
+from formwright.ir.stacked import given_conditions, stacked
 from formwright.ir.template import Constraint, Decision, Template
 from formwright.milp.problem import plain
 from formwright.milp.solve import Method, Solution, solve
@@ -51,12 +51,17 @@ class StepSolution:
     solves: int
     seconds: float
 
+    def why_fixed(self, name: str) -> str:
+        """Why ``name`` keeps its value at this step."""
+        return f"{self.name} mentions {name} nowhere, and opening it would gain nothing"
+
 
 @dataclass(frozen=True, slots=True)
 class ChainSolution:
-    """``steps`` up to the last one that has an answer."""
+    """``steps`` up to the last one that has an answer; ``whole`` if that is all of them."""
 
     steps: tuple[StepSolution, ...]
+    whole: bool
     seconds: float
 
     @property
@@ -74,7 +79,8 @@ def solve_progressively(
 
     Its cost is the least over all decisions at once, under the constraints of all steps (the
     cost is that of the last step): each step ends only when leaving out what is fixed would not
-    make a better design possible. A step without an answer is the last one.
+    make a better design possible. A step without an answer is the last one. A design that breaks
+    what the constraints should imply (the chain is not proved) is ``unresolved``.
     """
     start = time.perf_counter()
     found: list[StepSolution] = []
@@ -86,7 +92,31 @@ def solve_progressively(
         if found[-1].solution.status != "optimal":
             break
         incumbent, fixed = found[-1].solution.assignment, frozenset(found[-1].fixed)
-    return ChainSolution(tuple(found), time.perf_counter() - start)
+    whole = len(found) == len(steps)
+    if whole and found[-1].solution.status == "optimal":
+        fault = _unmet(steps, parameters, found[-1].solution.assignment)
+        if fault:
+            open_ = replace(found[-1].solution, status="unresolved", note=fault)
+            found[-1] = replace(found[-1], solution=open_)
+    return ChainSolution(tuple(found), whole, time.perf_counter() - start)
+
+
+def _unmet(
+    steps: Sequence[Template], parameters: Mapping[str, Scalar], assignment: Assignment
+) -> str:
+    """What a design breaks of what the constraints are proved to imply; empty if nothing."""
+    values = plain({**parameters, **assignment})
+    for step in steps:
+        conditions = [(f"{n} given", c) for n, c in given_conditions(step)]
+        conditions += [(r.name, r.condition) for r in inlined(step).requires]
+        for name, condition in conditions:
+            try:
+                met = truth(condition, values)
+            except EvaluationError as error:
+                return f"{step.name}: {name}: {error.message}"
+            if not met:
+                return f"the design breaks {name} of {step.name}: the chain is not proved"
+    return ""
 
 
 def solve_at_once(

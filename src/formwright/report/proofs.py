@@ -20,7 +20,7 @@ def print_proof(proof: Proof, out: TextIO) -> None:
     print(bold(heading, out), *lines, sep="\n", file=out)
     for o in proof.obligations:
         if o.verdict != "proved":
-            _print_open(o, out)
+            print_open(o, out)
     total = len(proof.obligations)
     reused = sum(o.reused for o in proof.obligations)
     again = f", {reused} reused" if reused else ""
@@ -39,7 +39,7 @@ def _row(group: str, condition: str, members: list[Obligation]) -> tuple[str, ..
     return group, condition, str(len(members)), shown, evidence, f"{seconds:.3f}"
 
 
-def _print_open(o: Obligation, out: TextIO) -> None:
+def print_open(o: Obligation, out: TextIO) -> None:
     print(f"\n{bold(o.verdict, out)} {o.name} ({o.group}, {o.condition})", file=out)
     if o.detail:
         print(f"  {o.detail}", file=out)

@@ -42,14 +42,16 @@ def print_solution(console: Console, s: Solution) -> None:
         picked = ", ".join(f"{n} = {v}" for n, v in s.assignment.items())
         console.print(f"[bold]{s.status}[/bold]: {picked}")
         console.print(
-            f"  objective {_seconds(float(s.objective))} (modelled)", markup=False, soft_wrap=True
+            f"  objective {seconds_text(float(s.objective))} (modelled)",
+            markup=False,
+            soft_wrap=True,
         )
     else:
         console.print(f"[bold]{s.status}[/bold]: no design was found in the time")
     if s.bound is not None:
         gap = "" if s.gap is None else f", gap {s.gap * 100:.3g} %"
         console.print(
-            f"  {s.bound_kind} {_seconds(float(s.bound))}{gap}", markup=False, soft_wrap=True
+            f"  {s.bound_kind} {seconds_text(float(s.bound))}{gap}", markup=False, soft_wrap=True
         )
     size = [] if s.feasible is None else [f"{s.feasible:,} feasible designs"]
     if s.variables is not None:
@@ -86,7 +88,7 @@ def _count(result: CheckResult) -> int:
     return len(result.held) + len(result.failed)
 
 
-def _seconds(value: float) -> str:
+def seconds_text(value: float) -> str:
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if value >= scale:
             return f"{value / scale:.6g} {unit}"

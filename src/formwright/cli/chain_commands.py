@@ -1,0 +1,48 @@
+"""``prove`` and ``solve`` where the file is a chain. As everywhere here: no logic of their own."""
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from formwright.cli.output import HELD, NOT_MET, console, emit_json, status_line
+
+
+def prove_chain_file(file: str, json_: bool, fresh: bool, lanes: Path | None) -> int:
+    """Prove each step of a chain and that they compose."""
+    from formwright.flow.chain_proving import prove_chain
+    from formwright.report.chains import print_chain
+
+    with status_line() as say:
+        proof = prove_chain(file, fresh=fresh, progress=say)
+    if lanes is not None:
+        from formwright.report.lanes_files import write_lanes
+
+        for step in proof.steps:
+            if step.proof is not None:
+                write_lanes(step.proof, lanes)
+    if json_:
+        emit_json(proof.as_json())
+    else:
+        print_chain(proof, sys.stdout)
+    return HELD if proof.verdict == "proved" else NOT_MET
+
+
+def solve_chain_file(
+    file: str,
+    chip: str,
+    set_: str,
+    solver: Literal["auto", "milp", "enumerate"],
+    time_limit: float,
+    monolithic: bool,
+    json_: bool,
+) -> int:
+    """Solve the steps of a chain in turn."""
+    from formwright.flow.chain_solving import solve_chain
+    from formwright.report.chain_solutions import print_solved, solved_as_json
+
+    solved = solve_chain(file, chip, set_, solver, time_limit, monolithic)
+    if json_:
+        emit_json(solved_as_json(solved))
+    else:
+        print_solved(console(), solved)
+    return HELD if solved.held else NOT_MET

@@ -1,0 +1,52 @@
+"""Solve a chain by names: the steps in turn, and all at once to compare."""
+
+from dataclasses import dataclass
+
+from formwright.flow.chips import open_chip
+from formwright.flow.parameters import bind, parse_settings
+from formwright.flow.solving import Method
+from formwright.ir.stacked import stacked
+from formwright.lang.chains import load_chain
+from formwright.milp.progressive import ChainSolution, solve_at_once, solve_progressively
+from formwright.milp.solve import Solution
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedChain:
+    """``monolithic`` is the answer over all decisions at once, where it was asked for."""
+
+    name: str
+    chain: ChainSolution
+    monolithic: Solution | None
+
+    @property
+    def held(self) -> bool:
+        """A best design was found, and the one over all decisions costs the same."""
+        if self.chain.last.status != "optimal" or not self.chain.whole:
+            return False
+        return self.monolithic is None or (
+            self.monolithic.status == "optimal"
+            and self.monolithic.objective == self.chain.last.objective
+        )
+
+
+def solve_chain(
+    reference: str,
+    chip: str,
+    settings: str,
+    method: Method = "auto",
+    time_limit: float = 60.0,
+    monolithic: bool = False,
+) -> SolvedChain:
+    """The best design of a chain for one workload and chip, with what each step did.
+
+    ``time_limit`` bounds each formulation, in seconds. Raises :class:`InputError` for a chain
+    that does not parse and for values that are missing or outside the scope of a step.
+    """
+    chain = load_chain(reference)
+    machine = open_chip(chip)
+    whole = stacked(chain.steps)
+    parameters = bind(whole, machine.parameters(), parse_settings(settings), machine.name)
+    found = solve_progressively(chain.steps, parameters, method, time_limit)
+    other = solve_at_once(chain.steps, parameters, method, time_limit) if monolithic else None
+    return SolvedChain(chain.name, found, other)
