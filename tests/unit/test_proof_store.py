@@ -157,3 +157,15 @@ def test_the_solver_is_not_loaded(tmp_path: Path) -> None:
         "assert 'z3' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_folders_inside_a_package_give_a_proof_its_meaning_too(tmp_path: Path) -> None:
+    """A change below ``smt/step`` is a change of what was proved."""
+    folder = tmp_path / "formwright"
+    (folder / "proof").mkdir(parents=True)
+    (folder / "smt" / "step").mkdir(parents=True)
+    module = folder / "smt" / "step" / "known.py"
+    module.write_text("LIMIT = 1\n")
+    before = kept_files._sources_digest(("smt",), folder)
+    module.write_text("LIMIT = 2\n")
+    assert kept_files._sources_digest(("smt",), folder) != before

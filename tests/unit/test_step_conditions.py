@@ -9,6 +9,7 @@ from formwright.base.source import Source
 from formwright.ir.template import Template
 from formwright.lang import parse
 from formwright.proof.verdict import Counterexample, Obligation, Proof
+from formwright.replay.system import refute_step
 from formwright.smt import prove
 
 FOLDER = Path(__file__).parents[1] / "steps"
@@ -311,3 +312,32 @@ def test_every_cell_can_change_at_once() -> None:
 
 def test_updates_read_the_state_before() -> None:
     assert small(more="y[z for all] := x", clause="t : forall z in Z: y[z] = 0") == {}
+
+
+REACHED: list[tuple[str, str, list[Edit], str, str]] = [
+    ("race", "double_buffer", [("R1 : P <= S - 2 + beta", "R1 : P <= S - 1")], "matching", "use("),
+    ("stuck", "handshake", [("read when fill > 0", "read when fill > 1")], "progress", "stuck"),
+    ("result", "handshake", [("result rd", "result rd + 1")], "completion", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "edits", "word", "text"), [c[1:] for c in REACHED], ids=[c[0] for c in REACHED]
+)
+def test_a_fault_that_the_interpreter_reaches_is_refuted(
+    name: str, edits: list[Edit], word: str, text: str
+) -> None:
+    proof = prove(edited(name, *edits), step_replayer=refute_step)
+    assert proof.verdict == "refuted"
+    refuted = [o for o in proof.obligations if o.verdict == "refuted"]
+    assert [o.condition for o in refuted] == [word]
+    for obligation in refuted:
+        assert obligation.counterexample is not None
+        assert obligation.counterexample.replayed
+        assert text in obligation.counterexample.text
+
+
+def test_a_relation_that_is_too_weak_refutes_nothing() -> None:
+    weak = ("  trailing : forall w in W: l[w] = 3 => beta = 1\n", "")
+    proof = prove(edited("double_buffer", weak), step_replayer=refute_step)
+    assert proof.verdict == "unresolved"

@@ -60,9 +60,12 @@ def prove(
     if progress is not None:
         progress("loading the solver")
     from formwright.replay import replay
+    from formwright.replay.system import refute_step
     from formwright.smt import prove as prove_conditions
 
-    proof = prove_conditions(template, replayer=replay, progress=progress)
+    proof = prove_conditions(
+        template, replayer=replay, step_replayer=refute_step, progress=progress
+    )
     if proof.verdict == "proved":
         proofs.put(template, proof)
     return proof

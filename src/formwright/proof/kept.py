@@ -21,6 +21,7 @@ from formwright.proof.verdict import Obligation, Proof
 SCHEMA = 1
 _MEANING = ("ir", "smt", "proof")
 _READING = ("base", "ir", "lang", "proof")
+_SOURCES = Path(__file__).parent.parent
 
 
 def solver_version() -> str:
@@ -105,13 +106,13 @@ def _read(path: Path) -> Any:
         return None
 
 
-def _sources_digest(packages: tuple[str, ...]) -> str:
-    """Hex SHA-256 of the names and contents of all modules of ``packages``."""
+def _sources_digest(packages: tuple[str, ...], root: Path = _SOURCES) -> str:
+    """Hex SHA-256 of the names and contents of all modules of ``packages``, inner ones too."""
     total = hashlib.sha256()
     for package in packages:
-        for file in sorted((Path(__file__).parent.parent / package).glob("*.py")):
+        for file in sorted((root / package).rglob("*.py")):
             content = file.read_bytes()
-            total.update(f"{package}/{file.name} {len(content)}\n".encode())
+            total.update(f"{file.relative_to(root).as_posix()} {len(content)}\n".encode())
             total.update(content)
     return total.hexdigest()
 

@@ -240,12 +240,17 @@ class Prover:
     def _certificate(self, goal: Goal, query: Query, answer: Answer, choices: Choices) -> Outcome:
         """A condition of a step that fails somewhere: refuted only by a run that was reached.
 
-        The interpreter looks at one set of parameters once, whatever condition failed there.
+        The interpreter looks at one choice of decisions once, whatever condition failed there:
+        extents and teams it tries by itself, small ones first.
         """
         assert self._setting is not None
         whole = self._whole(answer.values, choices)
-        if whole is not None and self._step_replayer is not None:
-            key = tuple(sorted(whole.items()))
+        if whole is None:
+            whole = {n: v for n, v in answer.values.items() if "@" not in n}
+        if self._step_replayer is not None:
+            given = {p.name for p in self._template.scope.given}
+            chosen = given | {d.name for d in self._template.decisions}
+            key = tuple(sorted((n, v) for n, v in whole.items() if n in chosen))
             if key not in self._runs:
                 self._runs[key] = self._step_replayer(self._template, dict(whole))
             reached = self._runs[key]
@@ -253,7 +258,7 @@ class Prover:
                 return Outcome("refuted", goal.claim, reached)
         state = shown_state(self._setting, query, answer.values)
         text = f"failed certificate: {goal.claim}"
-        shown = _counterexample(text, {**(whole or {}), **state})
+        shown = _counterexample(text, {**whole, **state})
         return Outcome("unresolved", text, shown)
 
     def _whole(self, values: Mapping[str, Number], choices: Choices) -> Mapping[str, Number] | None:
