@@ -71,10 +71,15 @@ def row(relation: Relation, terms: Iterable[tuple[str, Number]], bound: Number) 
     total: dict[str, Number] = {}
     for name, coefficient in terms:
         total[name] = total.get(name, 0) + coefficient
+    if isinstance(bound, int) and all(isinstance(c, int) for c in total.values()):
+        return _row(relation, {n: int(c) for n, c in sorted(total.items()) if c}, bound)
     kept = {n: Fraction(c) for n, c in sorted(total.items()) if c}
     scale = lcm(Fraction(bound).denominator, *(c.denominator for c in kept.values()))
     whole = {n: int(c * scale) for n, c in kept.items()}
-    limit = int(bound * scale)
+    return _row(relation, whole, int(bound * scale))
+
+
+def _row(relation: Relation, whole: dict[str, int], limit: int) -> Row:
     common = gcd(limit, *whole.values()) or 1
     if relation == "=" and next(iter(whole.values()), limit) < 0:
         common = -common

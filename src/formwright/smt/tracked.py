@@ -1,7 +1,7 @@
 """A query whose assertions are told apart, so that an answer says which of them it used."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any as Z3Expr
 
 import z3
@@ -17,12 +17,10 @@ GROWN = 24
 """Cores of fewer assertions are not made smaller: that costs more than it saves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """``core``: assertions that contradict one another, by themselves; solved again alone."""
-
-    status: Z3Expr
-    core: tuple[Tagged, ...] = ()
+@lru_cache(maxsize=8192)
+def _literal(number: int) -> Z3Expr:
+    """The literal of an assertion; solvers share them, which is a tenth of the work."""
+    return z3.Bool(f"{Encoding.LITERAL}{number}")
 
 
 class Tracked:
@@ -45,7 +43,7 @@ class Tracked:
         start = len(self._kept)
         self._solver.add(self._encoding.guarded([f for _, f in formulas], start))
         self._kept.extend(formulas)
-        self._literals += [z3.Bool(f"{Encoding.LITERAL}{start + n}") for n in range(len(formulas))]
+        self._literals += [_literal(start + n) for n in range(len(formulas))]
 
     def check(self) -> Z3Expr:
         """``sat``, ``unsat`` or ``unknown`` of everything added so far."""
@@ -53,9 +51,9 @@ class Tracked:
 
     def core(self) -> tuple[Tagged, ...]:
         """What the last ``unsat`` used."""
-        used = self._solver.unsat_core()
-        numbers = sorted(int(str(c).removeprefix(Encoding.LITERAL)) for c in used)
-        return tuple(self._kept[n] for n in numbers)
+        used = {literal.get_id() for literal in self._solver.unsat_core()}
+        pairs = zip(self._kept, self._literals, strict=True)
+        return tuple(kept for kept, literal in pairs if literal.get_id() in used)
 
 
 def alone(core: Sequence[Tagged], encoding: Encoding, clock: Clock) -> tuple[Tagged, ...] | None:
