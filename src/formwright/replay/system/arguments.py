@@ -1,49 +1,55 @@
 """Parameters of an action whose choices depend on the state: moving ranges, and ``x any``."""
 
 from collections.abc import Callable, Iterator
+from itertools import product
 
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Compare, Expr, Logic, Var
 from formwright.ir.rewrite import free_names
-from formwright.ir.system import Action, Index
+from formwright.ir.system import Action
+from formwright.replay.system import parts
+from formwright.replay.system.blank import BLANK, Arg, Blank
 from formwright.replay.system.closures import Names, integer
 from formwright.replay.system.layout import SMALL
 from formwright.replay.system.made import Fn, State
 
-OCCURRING = 12
+OCCURRING = 6
 """How many of the values of a state are tried for ``x any``, the least first."""
 
-_Known = tuple[int, ...]
-_Values = Callable[[State], tuple[int, ...]]
+Args = tuple[Arg, ...]
+_Values = Callable[[State], tuple[Arg, ...]]
 
 
 class Arguments:
     """The choices of one action.
 
     A parameter that a guard equates with an expression (``x = p[w] + 1``) has that value alone;
-    any other ``x any`` is tried for a sample of values, and then ``exact`` is false.
+    any other ``x any`` is left blank first, and tried for a sample of values where something
+    depends on it. ``exact``: no parameter has to be sampled from the beginning.
     """
 
     def __init__(self, action: Action, names: Names) -> None:
         self._params = action.params
         self._names = names
-        self._equal: dict[str, Expr] = {}
-        parameters = {p.name for p in action.params}
-        known: set[str] = set()
-        guards = [g.condition for g in action.guards if not g.forall]
-        for param in action.params:
-            for side in _equated(param.name, guards):
-                if not free_names(side) & (parameters - known):
-                    self._equal.setdefault(param.name, side)
-            known.add(param.name)
-        self.exact = all(p.lo is not None or p.name in self._equal for p in action.params)
-        self._values: dict[_Known, _Values] = {}
+        self._equal = _equal_sides(action)
+        looked_at = parts.names_in(
+            (*self._equal.values(), *(e for p in action.params for e in parts.of_index(p)))
+        )
+        free = {p.name for p in action.params if p.lo is None and p.name not in self._equal}
+        self._blank = free - looked_at
+        self.exact = free == self._blank
+        self._values: dict[Args, _Values] = {}
 
-    def choices(self, state: State) -> Iterator[tuple[int, ...]]:
-        """Every choice to be tried in ``state``."""
+    def choices(self, state: State) -> Iterator[Args]:
+        """Every choice to be tried in ``state``, with blanks."""
         return self._from((), state)
 
-    def _from(self, known: _Known, state: State) -> Iterator[tuple[int, ...]]:
+    def filled(self, args: Args, state: State) -> Iterator[Args]:
+        """``args`` with a sample of values for each blank."""
+        sample = self._sample(state)
+        return product(*(sample if isinstance(a, Blank) else (a,) for a in args))
+
+    def _from(self, known: Args, state: State) -> Iterator[Args]:
         if len(known) == len(self._params):
             yield known
             return
@@ -52,26 +58,37 @@ class Arguments:
         for value in self._values[known](state):
             yield from self._from((*known, value), state)
 
-    def _compiled(self, known: _Known) -> _Values:
+    def _compiled(self, known: Args) -> _Values:
         param = self._params[len(known)]
         bound = {p.name: a for p, a in zip(self._params, known, strict=False)}
         names = self._names.bind(bound)
+        if param.name in self._blank:
+            return lambda s: (BLANK,)
+        if param.name in self._equal:
+            return _alone(integer(self._equal[param.name], names).fn)
         if param.lo is None or param.hi is None:
-            return self._any(param, names)
+            return self._sample
         lo, hi = integer(param.lo, names).fn, integer(param.hi, names).fn
         return lambda s: tuple(range(lo(s), hi(s)))
 
-    def _any(self, param: Index, names: Names) -> _Values:
-        side = self._equal.get(param.name)
-        if side is not None:
-            return _alone(integer(side, names).fn)
-        fixed = sorted({v for v in names.constants.values() if type(v) is int})[:OCCURRING]
+    def _sample(self, state: State) -> tuple[int, ...]:
+        fixed = sorted({v for v in self._names.constants.values() if type(v) is int})
+        here = sorted({v for v in state if type(v) is int})
+        return tuple(sorted({*SMALL, *here[:OCCURRING], *fixed[:OCCURRING]}))
 
-        def sample(state: State) -> tuple[int, ...]:
-            here = sorted({v for v in state if type(v) is int})
-            return tuple(sorted({*SMALL, *here[:OCCURRING], *fixed}))
 
-        return sample
+def _equal_sides(action: Action) -> dict[str, Expr]:
+    """For ``x any``: what a guard equates it with, if only earlier parameters stand there."""
+    parameters = {p.name for p in action.params}
+    guards = [g.condition for g in action.guards if not g.forall]
+    found: dict[str, Expr] = {}
+    known: set[str] = set()
+    for param in action.params:
+        for side in _equated(param.name, guards) if param.lo is None else ():
+            if not free_names(side) & (parameters - known):
+                found.setdefault(param.name, side)
+        known.add(param.name)
+    return found
 
 
 def _alone(value: Fn) -> _Values:

@@ -31,6 +31,7 @@ from formwright.ir.expr import (
 )
 from formwright.ir.show import show_expr
 from formwright.replay.system import operators
+from formwright.replay.system.blank import Blank
 from formwright.replay.system.made import Compiled, Kind, State, constant, failing, folded, plain
 
 EAGER_TERMS = 256
@@ -66,10 +67,10 @@ class Place:
 class Names:
     """``constants`` come before ``variables``: a bound name hides a variable."""
 
-    constants: Mapping[str, Scalar]
+    constants: Mapping[str, Scalar | Blank]
     variables: Mapping[str, Place]
 
-    def bind(self, values: Mapping[str, Scalar]) -> "Names":
+    def bind(self, values: Mapping[str, Scalar | Blank]) -> "Names":
         """The same with further constants."""
         return replace(self, constants={**self.constants, **values})
 
@@ -167,7 +168,10 @@ def _truth(expr: Expr, names: Names) -> Compiled:
 
 def _name(name: str, names: Names, span: Span | None) -> Compiled:
     if name in names.constants:
-        return constant(names.constants[name])
+        value = names.constants[name]
+        if isinstance(value, Blank):
+            return Compiled(lambda s: value, "int", False)
+        return constant(value)
     place = names.variables.get(name)
     if place is None or place.indexed:
         return failing(f'no value for "{name}"', span)
@@ -203,7 +207,8 @@ def _outside(message: str, span: Span | None) -> Compiled:
 def _sum(expr: Sum, names: Names) -> Compiled:
     """Each term is compiled for its value of the index, once, when it is first needed."""
     lo, hi = integer(expr.lo, names), integer(expr.hi, names)
-    outer = int(names.constants.get(SUM_TERMS, 1))
+    stated = names.constants.get(SUM_TERMS, 1)
+    outer = stated if isinstance(stated, int) else 1
     bodies: dict[tuple[int, int], Compiled] = {}
 
     def body(value: int, terms: int) -> Compiled:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from time import monotonic
 
 from formwright.ir.evaluate import EvaluationError, evaluate
@@ -36,22 +37,24 @@ class Domain:
     template: Template
     used: tuple[str, ...]
     rest: tuple[str, ...]
-    conditions: tuple[tuple[frozenset[str], Expr], ...]
+    conditions: tuple[Expr, ...]
+    about: Mapping[str, tuple[tuple[frozenset[str], Expr], ...]]
+    """The conditions about each name, with all their names."""
+    small: Mapping[str, tuple[int, ...]]
+    """Values of each name but the extents, the smallest first."""
     divisors: Mapping[str, frozenset[str]]
     """For each name above the line of a division the names below it."""
 
     def allows(self, known: Mapping[str, Scalar], name: str) -> bool:
         """No condition about ``name`` whose names all have values is broken."""
         return all(
-            holds(c, known)
-            for names, c in self.conditions
-            if name in names and names <= known.keys()
+            holds(c, known) for names, c in self.about.get(name, ()) if names <= known.keys()
         )
 
     def admits(self, values: Mapping[str, Scalar]) -> bool:
         """Every condition holds, and decisions are values of their menus."""
         menus = all(values.get(d.name) in (*d.menu, *d.extra) for d in self.template.decisions)
-        return menus and all(holds(c, values) for _, c in self.conditions)
+        return menus and all(holds(c, values) for c in self.conditions)
 
 
 def holds(condition: Expr, values: Mapping[str, Scalar]) -> bool:
@@ -73,15 +76,34 @@ def domain(template: Template) -> Domain:
     decided = [d.name for d in closed.decisions]
     order = [*decided, *(p.name for p in (*scope.given, *scope.chip, *scope.agents))]
     order += [p.name for p in scope.extents]
-    about = [] if closed.refinement is None else list(parts.of_step(closed.refinement))
-    names = parts.names_in(about)
+    in_step = [] if closed.refinement is None else list(parts.of_step(closed.refinement))
+    names = parts.names_in(in_step)
+    named = [(free_names(c), c) for c in conditions]
+    about = {n: tuple(pair for pair in named if n in pair[0]) for n in order}
     return Domain(
         closed,
         tuple(n for n in order if n in names),
         tuple(n for n in order if n not in names),
-        tuple((free_names(c), c) for c in conditions),
-        _divisors(about),
+        tuple(conditions),
+        about,
+        _small(closed, about),
+        _divisors(in_step),
     )
+
+
+def _small(
+    closed: Template, about: Mapping[str, tuple[tuple[frozenset[str], Expr], ...]]
+) -> dict[str, tuple[int, ...]]:
+    scope = closed.scope
+    small = {d.name: d.menu[:MENU] for d in closed.decisions}
+    small |= {p.name: AGENTS for p in scope.agents}
+    small |= {p.name: CHIP for p in scope.chip}
+    for parameter in scope.given:
+        name = parameter.name
+        own = [c for names, c in about[name] if names == {name}]
+        allowed = (v for v in range(GIVEN_UP_TO) if all(holds(c, {name: v}) for c in own))
+        small[name] = tuple(islice(allowed, GIVEN))
+    return small
 
 
 def boxes(
@@ -146,17 +168,8 @@ def _options(
 ) -> list[int]:
     if name in fixed and name in hint:
         return [int(hint[name])]
-    scope = around.template.scope
-    for decision in around.template.decisions:
-        if decision.name == name:
-            return list(decision.menu[:MENU])
-    if any(p.name == name for p in scope.agents):
-        return list(AGENTS)
-    if any(p.name == name for p in scope.chip):
-        return list(CHIP)
-    if any(p.name == name for p in scope.given):
-        return [v for v in range(GIVEN_UP_TO) if around.allows({name: v}, name)][:GIVEN]
-    return _extents(around, name, known)
+    small = around.small.get(name)
+    return list(_extents(around, name, known) if small is None else small)
 
 
 def _extents(around: Domain, name: str, known: Mapping[str, Scalar]) -> list[int]:

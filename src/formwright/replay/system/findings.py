@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from formwright.ir.expr import Scalar
+from formwright.replay.system.blank import Blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,5 +117,5 @@ def values(several: tuple[Scalar, ...]) -> str:
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
 
 
-def scalar(value: Scalar) -> str:
+def scalar(value: Scalar | Blank) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

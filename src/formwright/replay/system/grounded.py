@@ -8,6 +8,7 @@ from formwright.ir.expr import Expr, Logic, Scalar, num
 from formwright.ir.rewrite import substitute
 from formwright.ir.show import show_expr
 from formwright.ir.system import Action, Clause, Index, Match
+from formwright.replay.system.blank import Arg, Blank
 from formwright.replay.system.closures import Names, compiled, condition, integer
 from formwright.replay.system.findings import scalar
 from formwright.replay.system.layout import TooLargeError
@@ -52,7 +53,7 @@ class Ground:
     """
 
     action: Action
-    args: tuple[int, ...]
+    args: tuple[Arg, ...]
     guards: tuple[Guard, ...]
     tests: tuple[Fn, ...]
     writes: tuple[tuple[int, Fn], ...]
@@ -64,17 +65,26 @@ class Ground:
     """Some guard is false in every state, and none before it can fail."""
 
     @property
+    def is_blank(self) -> bool:
+        """Some parameter is left blank."""
+        return any(isinstance(a, Blank) for a in self.args)
+
+    def passes(self, state: State) -> bool:
+        """Every guard holds."""
+        return all(test(state) for test in self.tests)
+
+    @property
     def text(self) -> str:
         """``load(0, 2)``."""
         return called(self.action.name, self.args)
 
 
-def called(name: str, args: tuple[Scalar, ...]) -> str:
+def called(name: str, args: tuple[Scalar | Blank, ...]) -> str:
     return f"{name}({', '.join(scalar(a) for a in args)})" if args else name
 
 
 def ground(
-    action: Action, args: tuple[int, ...], names: Names, matches: tuple[tuple[Match, ...], Names]
+    action: Action, args: tuple[Arg, ...], names: Names, matches: tuple[tuple[Match, ...], Names]
 ) -> Ground:
     """``matches``: those of the action, with the names that they see (none for a coarse one)."""
     bound = {p.name: a for p, a in zip(action.params, args, strict=True)}

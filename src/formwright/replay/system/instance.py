@@ -56,10 +56,11 @@ def explore_step(
     template: Template, values: Mapping[str, Scalar], limits: Limits | None = None
 ) -> Exploration:
     """The nearest fault for these ``values`` of all parameters, whatever the tokens."""
-    return _explored(step_of(template), values, limits or Limits())
+    return explored(step_of(template), values, limits or Limits())
 
 
-def _explored(step: Refinement, constants: Mapping[str, Scalar], limits: Limits) -> Exploration:
+def explored(step: Refinement, constants: Mapping[str, Scalar], limits: Limits) -> Exploration:
+    """As :func:`explore_step`, for a step without definitions."""
     shared = Shared(step)
     judge = Judge(step, constants, limits)
     best: Found | None = None

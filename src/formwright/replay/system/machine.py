@@ -7,6 +7,7 @@ from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
 from formwright.ir.system import Action, Refinement
 from formwright.replay.system.arguments import Arguments
+from formwright.replay.system.blank import Arg, Blank, BlankError
 from formwright.replay.system.closures import compiled, condition, integer
 from formwright.replay.system.findings import CoarseCannot, EmitsDiffer, Finding
 from formwright.replay.system.grounded import (
@@ -27,7 +28,7 @@ from formwright.replay.system.layout import (
 from formwright.replay.system.made import State
 from formwright.replay.system.shared import Shared
 
-Calls = tuple[tuple[str, tuple[int, ...]], ...]
+Calls = tuple[tuple[str, tuple[Arg, ...]], ...]
 Followed = tuple[State, tuple[Scalar, ...]]
 
 
@@ -47,7 +48,7 @@ class Step:
 class Machine:
     """One step of a template at given parameters and tokens.
 
-    ``exhaustive`` is false when some ``x any`` was tried for a sample of values only.
+    ``exhaustive`` is false once some ``x any`` was tried for a sample of values only.
     Raises :class:`TooLargeError` and, where a bound has no value, :class:`EvaluationError`.
     """
 
@@ -69,9 +70,8 @@ class Machine:
             if b.fixed
         }
         self._coarse_actions = {a.name: a for a in step.coarse.actions}
-        self._coarse_ground: dict[tuple[str, tuple[int, ...]], Ground] = {}
+        self._coarse_ground: dict[tuple[str, tuple[Arg, ...]], Ground] = {}
         self._followed: dict[tuple[State, Calls], Followed | CoarseCannot] = {}
-        self._lazy_ground: dict[tuple[str, tuple[int, ...]], Ground] = {}
         self._lazy: list[tuple[Action, Arguments]] = []
         self._idle: list[Ground] = []
         self._always: list[Ground] = []
@@ -104,6 +104,10 @@ class Machine:
                             break
                     else:
                         yield one
+            for action, arguments in self._lazy:
+                for args in arguments.choices(state):
+                    one = self._shared.fine(action, args, self.where)
+                    yield from self._lazily(one, arguments, state)
         except EvaluationError as error:
             where = "" if one is None else f", in a guard of {one.text}"
             raise FaultError(error.message + where) from error
@@ -112,8 +116,6 @@ class Machine:
         """All that may act, as far as one test can tell."""
         groups = [table[state[slot]] for slot, table in self._tables if state[slot] in table]
         groups.append(self._always)
-        for action, arguments in self._lazy:
-            groups.append([self._lazily(action, a) for a in arguments.choices(state)])
         return groups
 
     def all_grounds(self) -> list[Ground]:
@@ -124,11 +126,13 @@ class Machine:
     def after(self, state: State, one: Ground) -> Step:
         """The state after ``one``, which can act in ``state``; raises :class:`FaultError`."""
         try:
-            return self._after(state, one)
+            return self._outcome(state, one)
+        except BlankError:
+            raise
         except EvaluationError as error:
             raise FaultError(f"{error.message}, in {one.text}") from error
 
-    def _after(self, state: State, one: Ground) -> Step:
+    def _outcome(self, state: State, one: Ground) -> Step:
         changed = list(state)
         ranges = self._ranges
         for slot, value_of in one.writes:
@@ -146,13 +150,15 @@ class Machine:
                 raise FaultError(outside(self.where, tuple(changed), self.where.bounds[slot]))
         inner, mismatch = self._follow(state, one, changed)
         after = tuple(changed)
+        if one.is_blank and any(isinstance(v, Blank) for v in after):
+            raise BlankError
         for bound in self._moving:
             wrong = outside(self.where, after, bound)
             if wrong and bound.slot < self.where.split:
                 raise FaultError(wrong)
         return Step(after, inner, mismatch)
 
-    def calls(self, state: State, one: Ground) -> list[tuple[str, tuple[int, ...]]]:
+    def calls(self, state: State, one: Ground) -> list[tuple[str, tuple[Arg, ...]]]:
         """The coarse actions that the first match that holds names, with their arguments."""
         for match in one.matches:
             if match.when is None or match.when(state):
@@ -184,11 +190,23 @@ class Machine:
                     tables.setdefault(test[0], {}).setdefault(test[1], []).append(one)
         self._tables += tables.items()
 
-    def _lazily(self, action: Action, args: tuple[int, ...]) -> Ground:
-        key = (action.name, args)
-        if key not in self._lazy_ground:
-            self._lazy_ground[key] = self._shared.fine(action, args, self.where)
-        return self._lazy_ground[key]
+    def _lazily(self, one: Ground, arguments: Arguments, state: State) -> list[Ground]:
+        """``one`` if it can act; where something depends on its blanks, a sample for them."""
+        try:
+            if not one.passes(state):
+                return []
+            if one.is_blank:
+                self.after(state, one)
+        except BlankError:
+            self.exhaustive = False
+            filled = (
+                self._shared.fine(one.action, args, self.where)
+                for args in arguments.filled(one.args, state)
+            )
+            return [f for f in filled if f.passes(state)]
+        except FaultError:
+            pass
+        return [one]
 
     def _follow(
         self, state: State, one: Ground, changed: list[Scalar]
@@ -198,6 +216,8 @@ class Machine:
             return one.silent, None
         try:
             calls = self.calls(state, one)
+        except BlankError:
+            raise
         except EvaluationError as error:
             changed[-1] = False
             return False, CoarseCannot(f"what matches {one.text}", error.message)
@@ -230,12 +250,14 @@ class Machine:
         for name, args in calls:
             try:
                 state = self._coarse_step(state, name, args, shown)
+            except BlankError:
+                raise
             except (EvaluationError, FaultError) as error:
                 return CoarseCannot(called(name, args), str(error))
         return state[self.where.split : -1], tuple(shown)
 
     def _coarse_step(
-        self, state: State, name: str, args: tuple[int, ...], shown: list[Scalar]
+        self, state: State, name: str, args: tuple[Arg, ...], shown: list[Scalar]
     ) -> State:
         one = self._coarse(name, args, state)
         for guard in one.guards:
@@ -257,7 +279,7 @@ class Machine:
                 raise FaultError(wrong)
         return after
 
-    def _coarse(self, name: str, args: tuple[int, ...], state: State) -> Ground:
+    def _coarse(self, name: str, args: tuple[Arg, ...], state: State) -> Ground:
         known = self._coarse_ground.get((name, args))
         if known is not None:
             return known

@@ -60,7 +60,7 @@ def _exact(op: ArithOp, left: Any, right: Any, span: Span | None) -> Any:
         case "/":
             if right <= 0:
                 raise EvaluationError(f"division by {right}: a divisor must be positive", span)
-            return plain(Fraction(left) / right)
+            return plain(Fraction(left + 0) / right)
         case "//" | "mod":
             if isinstance(left, Fraction) or isinstance(right, Fraction):
                 raise EvaluationError(f"{op} needs integers", span)

@@ -10,7 +10,7 @@ from formwright.proof.verdict import Counterexample
 from formwright.replay.system.domain import Domain, Values, boxes, domain, smaller
 from formwright.replay.system.explore import Limits
 from formwright.replay.system.findings import is_fault
-from formwright.replay.system.instance import Exploration, Found, explore_step
+from formwright.replay.system.instance import Exploration, Found, explored, step_of
 from formwright.replay.system.tell import counterexample
 
 DEFAULT_SECONDS = 5.0
@@ -74,6 +74,7 @@ class _Search:
         self.best: tuple[Values, Found] | None = None
         self.instances = self.states = self.cut = 0
         self._template = template
+        self._step = step_of(template)
         self._around = around
         self._seen: set[tuple[Scalar, ...]] = set()
 
@@ -103,7 +104,7 @@ class _Search:
         return counterexample(self._template, values, found)
 
     def _tried(self, values: Values, until: float) -> Exploration:
-        seen = explore_step(self._template, values, Limits(INSTANCE_STATES, until))
+        seen = explored(self._step, values, Limits(INSTANCE_STATES, until))
         self.states += seen.states
         if seen.complete:
             self.instances += 1

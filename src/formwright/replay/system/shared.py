@@ -6,10 +6,11 @@ Most actions name no token: they are compiled once for given parameters.
 from formwright.ir.expr import Scalar
 from formwright.ir.system import Action, Refinement
 from formwright.replay.system import parts
+from formwright.replay.system.blank import Arg
 from formwright.replay.system.grounded import Ground, ground
 from formwright.replay.system.layout import Layout
 
-_Key = tuple[str, str, tuple[int, ...], tuple[Scalar, ...]]
+_Key = tuple[str, str, tuple[Arg, ...], tuple[Scalar, ...]]
 
 
 class Shared:
@@ -37,20 +38,20 @@ class Shared:
                 self._tokens[kind, action.name] = used
         self._made: dict[_Key, Ground] = {}
 
-    def fine(self, action: Action, args: tuple[int, ...], where: Layout) -> Ground:
+    def fine(self, action: Action, args: tuple[Arg, ...], where: Layout) -> Ground:
         """An action of the fine system, with its matches."""
         key = self._key("fine", action, args, where)
         if key not in self._made:
             self._made[key] = ground(action, args, where.fine, (self._step.matches, where.fine))
         return self._made[key]
 
-    def coarse(self, action: Action, args: tuple[int, ...], where: Layout) -> Ground:
+    def coarse(self, action: Action, args: tuple[Arg, ...], where: Layout) -> Ground:
         """An action of the coarse system, as a match names it."""
         key = self._key("coarse", action, args, where)
         if key not in self._made:
             self._made[key] = ground(action, args, where.coarse, ((), where.coarse))
         return self._made[key]
 
-    def _key(self, kind: str, action: Action, args: tuple[int, ...], where: Layout) -> _Key:
+    def _key(self, kind: str, action: Action, args: tuple[Arg, ...], where: Layout) -> _Key:
         used = self._tokens[kind, action.name]
         return (kind, action.name, args, tuple(where.tokens[n] for n in used))

@@ -9,6 +9,7 @@ from formwright.ir.system import Action
 from formwright.ir.template import Template
 from formwright.proof.interleaving import Event, Interleaving, lines
 from formwright.proof.verdict import Counterexample
+from formwright.replay.system.blank import Arg
 from formwright.replay.system.findings import Finding, Stuck, WrongResult, scalar, sentence
 from formwright.replay.system.grounded import Ground, called
 from formwright.replay.system.instance import Found
@@ -34,7 +35,7 @@ class Lanes:
                 if isinstance(param.hi, Var) and param.hi.name in self._teams:
                     self._called.setdefault(param.hi.name, param.name)
 
-    def of(self, action: Action, args: tuple[int, ...]) -> str:
+    def of(self, action: Action, args: tuple[Arg, ...]) -> str:
         """``w0`` for an action of agent 0 of the team that ``w`` names."""
         for param, value in zip(action.params, args, strict=True):
             if isinstance(param.hi, Var) and param.hi.name in self._teams:
