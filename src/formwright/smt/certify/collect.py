@@ -5,7 +5,7 @@ without a solution (also one that only cuts a way), a point that shows premises 
 together. What is noted is taken from premises, facts and definitions, not from the solver.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,6 +17,7 @@ from formwright.smt.atoms import Atoms
 from formwright.smt.certify.laws import bound_laws, laws, menu_laws
 from formwright.smt.clock import Clock
 from formwright.smt.encode import truth
+from formwright.smt.encoding import Encoding
 from formwright.smt.goals import Query
 from formwright.smt.menus import Cover
 from formwright.smt.premises import Premises, scope_premises
@@ -42,10 +43,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """An obligation with the answers that it rests on, those of ways cut while it was derived."""
+    """An obligation with the answers that it rests on, those of ways cut while it was derived.
+
+    ``designs`` are those that cover the scope, for the obligation that some do.
+    """
 
     obligation: Obligation
     asked: tuple[Asked, ...]
+    designs: tuple[dict[str, int], ...] = ()
 
 
 Listener = Callable[[Asked], None]
@@ -54,20 +59,22 @@ Listener = Callable[[Asked], None]
 class NotingSolver(Solver):
     """Answers as :class:`Solver` does, and tells ``listener`` what a proof may rest on."""
 
-    def __init__(self, atoms: Atoms, rules: Premises, clock: Clock, listener: Listener) -> None:
-        super().__init__(atoms, rules, clock)
-        self._symbols, self._rules, self._listener = atoms, rules, listener
+    def __init__(
+        self, atoms: Atoms, rules: Premises, clock: Clock, linear: Encoding, listener: Listener
+    ) -> None:
+        super().__init__(atoms, rules, clock, linear)
+        self._symbols, self._listener = atoms, listener
 
     def answer(self, query: Query, small: bool = True) -> Answer:
         found = super().answer(query, small)
         if found.status == "unsat":
-            self._listener(noted(query, self._rules, self._symbols))
+            self._listener(noted(query, self.premises, self._symbols))
         return found
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
         found = super().consistent(formulas)
         if found.status == "sat":
-            self._listener(noted_point(formulas, found, self._rules, self._symbols))
+            self._listener(noted_point(formulas, found, self.premises, self._symbols))
         return found
 
 
@@ -76,27 +83,28 @@ class NotingProver(Prover):
 
     def __init__(self, template: Template, clock: Clock) -> None:
         self._noted: list[Asked] = []
+        self._designs: tuple[dict[str, int], ...] = ()
         super().__init__(template, None, clock)
 
     def _solver(self, rules: Premises) -> Solver:
-        return NotingSolver(self._atoms, rules, self._clock, self._noted.append)
+        return NotingSolver(self._atoms, rules, self._clock, self._linear, self._noted.append)
 
     def _covered(self, found: Cover) -> None:
         if found.status == "proved":
-            self._noted.append(noted_cover(self._template, found, self._atoms))
+            self._designs = found.designs
+            self._noted.append(noted_cover(self._template, found.designs, self._atoms))
 
-    def collect(self, progress: Callable[[str], None]) -> list[Collected]:
-        """Every obligation, in the order in which a proof lists them."""
-        found: list[Collected] = []
-        tasks = list(self.tasks())
+    def collect(self, condition: str, progress: Callable[[str], None]) -> Iterator[Collected]:
+        """The obligations (of one ``condition``, if it is not empty), as a proof lists them."""
+        tasks = [t for t in self.tasks() if condition in ("", t.condition)]
         derived = tuple(self._noted)
         for number, task in enumerate(tasks):
             progress(f"{number + 1}/{len(tasks)} {task.name}")
             self._noted.clear()
+            self._designs = ()
             obligation = task.settle(float("inf"))
-            found.append(Collected(obligation, (*derived, *self._noted)))
+            yield Collected(obligation, (*derived, *self._noted), self._designs)
             derived = ()
-        return found
 
 
 def noted(query: Query, rules: Premises, atoms: Atoms) -> Asked:
@@ -113,9 +121,14 @@ def noted_point(
     formulas: Sequence[Formula], answer: Answer, rules: Premises, atoms: Atoms
 ) -> Asked:
     """What a point meets, and the point; what is defined has the value of its definition."""
-    whole, _ = _whole([("fact", f) for f in formulas], (), rules, atoms)
-    query = record(whole, atoms)
+    query = point_query(formulas, rules, atoms)
     return Asked(query, point=_point(query, answer.values, atoms))
+
+
+def point_query(formulas: Sequence[Formula], rules: Premises, atoms: Atoms) -> Recorded:
+    """``formulas`` and every premise, menus too."""
+    whole, _ = _whole([("fact", f) for f in formulas], (), rules, atoms)
+    return record(whole, atoms)
 
 
 def _point(query: Recorded, values: Mapping[str, Number], atoms: Atoms) -> Point:
@@ -138,11 +151,11 @@ def _whole(
     return whole, names
 
 
-def noted_cover(template: Template, found: Cover, atoms: Atoms) -> Asked:
+def noted_cover(template: Template, designs: Sequence[Mapping[str, int]], atoms: Atoms) -> Asked:
     """K3: the scope where none of the designs fits."""
     conditions = [c.condition for c in template.constraints]
     whole: list[Tagged] = [("premise", f) for f in scope_premises(template, atoms)]
-    for design in found.designs:
+    for design in designs:
         env = {n: constant(v) for n, v in design.items()}
         whole.append(("goal", negated(conj(truth(c, env, atoms) for c in conditions))))
     names = atoms.closure({n for _, f in whole for p in polys(f) for n in p.symbols()})
