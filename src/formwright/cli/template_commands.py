@@ -10,6 +10,7 @@ import typer
 from formwright.cli.chain_commands import prove_chain_file, solve_chain_file
 from formwright.cli.output import HELD, NOT_MET, console, emit_json, status_line
 from formwright.lang.chain_sources import names_chain
+from formwright.proof.verdict import LIMITS, Limits
 
 
 def _shipped(incomplete: str) -> list[str]:
@@ -35,6 +36,12 @@ def prove(
     file: File,
     json_: Json = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Prove again what is kept.")] = False,
+    limit: Annotated[
+        float, typer.Option(help="Seconds for one obligation.", min=0.001, max=86400)
+    ] = LIMITS.seconds,
+    memory: Annotated[
+        int, typer.Option(help="MiB for the solver.", min=1, max=1 << 20)
+    ] = LIMITS.memory,
     lanes: Annotated[
         Path | None,
         typer.Option("--lanes", help="Draw each counterexample here, as text and as SVG."),
@@ -47,7 +54,8 @@ def prove(
     from formwright.report.proofs import print_proof
 
     with status_line() as say:
-        proof = prove_template(file, fresh=fresh, progress=say)
+        limits = Limits(seconds=limit, memory=memory)
+        proof = prove_template(file, fresh=fresh, progress=say, limits=limits)
     if lanes is not None:
         from formwright.report.lanes_files import write_lanes
 

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 from formwright.base.host import cache_folder
 from formwright.lang import load_source
-from formwright.proof.kept import read_proof, read_text_digest
-from formwright.proof.verdict import Proof
+from formwright.proof.kept import (
+    context,
+    database_path,
+    read_proof,
+    read_text_digest,
+    solver_version,
+)
+from formwright.proof.verdict import LIMITS, Limits, Obligation, Proof
 
 # Here and in the functions below: a kept proof is found by the text alone, and answers before
 # the parser, the nodes, the solver and the interpreter could be imported.
@@ -21,6 +27,7 @@ def prove_template(
     fresh: bool = False,
     progress: Callable[[str], None] | None = None,
     store: Path | None = None,
+    limits: Limits = LIMITS,
 ) -> Proof:
     """A kept proof of the very text; else parse, then :func:`prove` with the user's store."""
     source = load_source(reference)
@@ -33,7 +40,7 @@ def prove_template(
     from formwright.proof.store import ProofStore
 
     template = parse(source)
-    proof = prove(template, fresh=fresh, progress=progress, store=store)
+    proof = prove(template, fresh=fresh, progress=progress, store=store, limits=limits)
     if proof.verdict == "proved":
         ProofStore(folder).put_text(source.text, template)
     return proof
@@ -45,30 +52,61 @@ def prove(
     fresh: bool = False,
     progress: Callable[[str], None] | None = None,
     store: Path | None = None,
+    limits: Limits = LIMITS,
 ) -> Proof:
     """K1, K2 and K3 of ``template``; a proof of the same content is taken from the store.
 
-    ``fresh`` proves again whatever is kept. Only a complete proof is kept: a refuted or
-    unresolved template is looked at anew each time.
+    Else each obligation is looked up in the store's database, and what is shown goes there.
+    ``fresh`` proves again whatever is kept. A refuted template is looked at anew each time; an
+    unresolved obligation is tried again when ``limits`` are larger than they were.
     """
     from formwright.proof.store import ProofStore
 
-    proofs = ProofStore(_folder(store))
+    folder = _folder(store)
+    proofs = ProofStore(folder)
     kept = None if fresh else proofs.get(template)
     if kept is not None:
         return kept
     if progress is not None:
         progress("loading the solver")
+    try:
+        from formwright.smt import prove as prove_conditions
+    except ImportError as error:
+        if error.name is None or error.name.partition(".")[0] != "z3":
+            raise
+        return _without_solver(template)
+    from formwright.proof.database import Database
     from formwright.replay import replay
-    from formwright.replay.system import refute_step
-    from formwright.smt import prove as prove_conditions
 
-    proof = prove_conditions(
-        template, replayer=replay, step_replayer=refute_step, progress=progress
-    )
+    database = None if fresh else Database(database_path(folder), context())
+    try:
+        proof = prove_conditions(
+            template,
+            replayer=replay,
+            progress=progress,
+            timeout_ms=limits.call_ms,
+            seconds=limits.whole,
+            obligation_seconds=limits.seconds,
+            memory_mb=limits.memory,
+            database=database,
+        )
+    finally:
+        if database is not None:
+            database.close()
     if proof.verdict == "proved":
         proofs.put(template, proof)
     return proof
+
+
+def _without_solver(template: "Template") -> Proof:
+    """Nothing is shown where there is no solver; that is no fault of the template."""
+    from formwright.proof.store import template_digest
+
+    reason = "no solver: z3 is not installed (the package z3-solver)"
+    missing = Obligation("solver", "derived", "solver", "unresolved", "none", 0.0, detail=reason)
+    return Proof(
+        template.name, template_digest(template), "unresolved", (missing,), 0.0, solver_version()
+    )
 
 
 def _folder(store: Path | None) -> Path:

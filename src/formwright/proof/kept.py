@@ -11,6 +11,7 @@ digest is ignored. Neither the parser nor the nodes are loaded here.
 import hashlib
 import json
 import sys
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,17 @@ def solver_version() -> str:
         return f"z3 of unknown version {Path(spec.origin).stat().st_mtime_ns}"
 
 
+def context() -> str:
+    """What a kept fact is true under: the rules, and the solver that showed it."""
+    return digest([semantics_digest(), solver_version()])
+
+
+def database_path(directory: Path) -> Path:
+    """Where cores, nodes and open obligations are kept."""
+    return directory / "facts.sqlite"
+
+
+@lru_cache(maxsize=1)
 def semantics_digest() -> str:
     """What the rules mean, as the text of the packages that read them."""
     return _sources_digest(_MEANING)

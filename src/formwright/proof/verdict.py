@@ -10,6 +10,28 @@ Evidence = Literal["proved", "bounded", "tested", "measured", "simulated", "mode
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """What a proof may take; what they leave open is ``unresolved`` with the reason.
+
+    ``seconds`` bounds the solver's work on one obligation, all retries together, and one call
+    gets ``share`` of it; ``whole`` bounds a proof, in seconds; ``memory`` the solver, in MiB.
+    """
+
+    seconds: float = 20.0
+    share: float = 0.15
+    whole: float = 300.0
+    memory: int = 4096
+
+    @property
+    def call_ms(self) -> int:
+        """The limit of one call of the solver."""
+        return max(1, int(self.seconds * self.share * 1000))
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
 class Counterexample:
     """Values that make an obligation false.
 

@@ -4,14 +4,21 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import z3
+
+from formwright.proof.verdict import LIMITS
 from formwright.smt.encode import UnderivableError
 
-OBLIGATION_SECONDS = 20.0
+OBLIGATION_SECONDS = LIMITS.seconds
 """What one obligation may take before it is ``unresolved: time``."""
 
 
 class OutOfTimeError(UnderivableError):
     """The time of the obligation is over."""
+
+
+class OutOfMemoryError(OutOfTimeError):
+    """The solver would need more memory than it may take."""
 
 
 class Clock:
@@ -20,7 +27,12 @@ class Clock:
     A call gets at most ``timeout_ms``; so the number of retries does not multiply the time.
     """
 
-    def __init__(self, timeout_ms: int, seconds: float = OBLIGATION_SECONDS) -> None:
+    def __init__(
+        self, timeout_ms: int, seconds: float = OBLIGATION_SECONDS, memory_mb: int = LIMITS.memory
+    ) -> None:
+        # Past this mark z3 gives up a check; its hard limit ends the process instead.
+        z3.set_param("memory_high_watermark_mb", memory_mb)
+        self.memory_mb = memory_mb
         self._timeout_ms = timeout_ms
         self._seconds = self._given = seconds
         self._end = time.monotonic() + seconds
@@ -46,4 +58,7 @@ class Clock:
         if left <= 0:
             raise OutOfTimeError(f"time: more than {self._seconds:g} s")
         solver.set("timeout", min(left, self._timeout_ms))
-        return solver.check(*assumptions)
+        found = solver.check(*assumptions)
+        if found == z3.unknown and "mem" in solver.reason_unknown():
+            raise OutOfMemoryError(f"memory: more than {self.memory_mb} MiB")
+        return found

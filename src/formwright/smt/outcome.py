@@ -12,6 +12,10 @@ FAILURES = (UnderivableError, ArithmeticError, MemoryError, z3.Z3Exception)
 """What leaves an obligation unresolved: a text that is not derived, a solver that fails."""
 
 
+MEMORY = ("out of memory", "memout", "Resource limits hit")
+"""What the solver says when it has no memory left."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """``queries`` and ``cases`` count what a proof took; ``limited``: left open by a limit of
@@ -42,7 +46,7 @@ def reason(error: Exception) -> str:
     """Why an obligation is unresolved, for people."""
     if isinstance(error, OutOfTimeError):
         return error.reason
-    if isinstance(error, MemoryError) or "out of memory" in str(error):
+    if isinstance(error, MemoryError) or any(w in str(error) for w in MEMORY):
         return "memory: the solver ran out of it"
     if not isinstance(error, UnderivableError):
         return f"the solver failed: {error}"

@@ -10,7 +10,7 @@ from formwright.ir.template import Template
 from formwright.proof.database import Database
 from formwright.proof.refutation import Replayer, StepReplayer
 from formwright.proof.store import template_digest
-from formwright.proof.verdict import Obligation, Proof, overall
+from formwright.proof.verdict import LIMITS, Obligation, Proof, overall
 from formwright.smt.clock import OBLIGATION_SECONDS, Clock
 from formwright.smt.prover import Prover
 
@@ -29,6 +29,7 @@ def prove(
     stop_early: bool = False,
     seconds: float = 300.0,
     obligation_seconds: float = OBLIGATION_SECONDS,
+    memory_mb: int = LIMITS.memory,
     database: Database | None = None,
 ) -> Proof:
     """Every obligation of ``template`` (in either form) with its verdict.
@@ -36,12 +37,13 @@ def prove(
     ``only`` picks by the condition's word. ``replayer`` judges solutions of K2: without it
     they are ``unresolved``. ``step_replayer`` does that for a refinement step. ``stop_early``
     ends at the first obligation that is not proved. ``timeout_ms`` bounds one call of
-    the solver, ``obligation_seconds`` the solver's work on one obligation, all retries together;
-    what ``seconds`` of work leave undone is ``unresolved``. What earlier proofs left in
+    the solver, ``obligation_seconds`` the solver's work on one obligation, all retries together,
+    ``memory_mb`` its memory in MiB; what ``seconds`` of work leave undone is ``unresolved``.
+    What earlier proofs left in
     ``database`` is not shown again, and this one leaves there what it shows.
     """
     started = time.perf_counter()
-    clock = Clock(timeout_ms, obligation_seconds)
+    clock = Clock(timeout_ms, obligation_seconds, memory_mb)
     work = Prover(inlined(template), replayer, clock, step_replayer, database)
     tasks = [t for t in work.tasks() if only is None or only(t.condition)]
     done: dict[int, Obligation] = {}

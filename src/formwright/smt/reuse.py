@@ -37,18 +37,18 @@ class Reuse:
         ledger.begin()
         try:
             key = self.nodes.key(goal, ordinal)
-            if key is None:
-                return ask()
-            known = self.nodes.known(key, solver)
-            if known is not None:
-                return proved(known.queries, known.cases, reused=True)
-            opened = self._left_open(key, solver)
-            if opened is not None:
-                return opened
-            ledger.begin()
-            outcome = self._from_slice(goal, ordinal, solver) or ask()
+            known = None if key is None else self.nodes.known(key, solver)
         except FAILURES as error:
             return failed(error)
+        if key is None:
+            return ask()
+        if known is not None:
+            return proved(known.queries, known.cases, reused=True)
+        opened = self._left_open(key, solver)
+        if opened is not None:
+            return opened
+        ledger.begin()
+        outcome = self._from_slice(goal, ordinal, solver) or ask()
         if outcome.verdict == "proved":
             self.nodes.keep(key, outcome.queries, outcome.cases)
         elif outcome.limited:
@@ -59,29 +59,33 @@ class Reuse:
         if goal.reads is None:
             return None
         cases = 0
-        queries = self.nodes.derived(goal, ordinal).build()
-        for query in queries:
-            answer = solver.answer(query, small=False)
-            if answer.status != "unsat":
-                return None
-            cases += answer.cases
+        try:
+            queries = self.nodes.derived(goal, ordinal).build()
+            for query in queries:
+                answer = solver.answer(query, small=False)
+                if answer.status != "unsat":
+                    return None
+                cases += answer.cases
+        except FAILURES:
+            return None
         return proved(len(queries), cases)
 
     def _left_open(self, key: str, solver: Solver) -> Outcome | None:
         """An unresolved obligation is tried again only with a larger limit."""
         row: Any = self.nodes.ledger.database.get("open", _open_key(key, solver.premises))
         match row:
-            case {"reason": str(reason), "call_ms": int(call), "seconds": float(seconds)}:
-                if self.clock.call_ms <= call and self.clock.seconds <= seconds:
+            case {"reason": str(reason), "limits": [call, seconds, memory]}:
+                mine = self._limits()
+                if mine[0] <= call and mine[1] <= seconds and mine[2] <= memory:
                     return Outcome("unresolved", reason, limited=True, reused=True)
         return None
 
+    def _limits(self) -> list[float]:
+        """Milliseconds of a call, seconds of the obligation, MiB."""
+        return [self.clock.call_ms, self.clock.seconds, self.clock.memory_mb]
+
     def _leave_open(self, key: str, solver: Solver, outcome: Outcome) -> None:
-        row = {
-            "reason": outcome.detail,
-            "call_ms": self.clock.call_ms,
-            "seconds": float(self.clock.seconds),
-        }
+        row = {"reason": outcome.detail, "limits": self._limits()}
         self.nodes.ledger.database.put("open", _open_key(key, solver.premises), row)
 
 
