@@ -69,7 +69,10 @@ class Obligation:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What ``prove`` returns. ``verdict`` is ``proved`` only if every obligation is."""
+    """What ``prove`` returns. ``verdict`` is ``proved`` only if every obligation is.
+
+    ``queries``: how many the solver was asked now; none for a proof that is taken from the store.
+    """
 
     template: str
     digest: str
@@ -77,6 +80,7 @@ class Proof:
     obligations: tuple[Obligation, ...]
     seconds: float
     solver: str
+    queries: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Stable keys of ``formwright prove --json``."""
@@ -87,6 +91,7 @@ class Proof:
             "verdict": self.verdict,
             "seconds": self.seconds,
             "solver": self.solver,
+            "queries": self.queries,
             "obligations": [obligation_as_json(o) for o in self.obligations],
         }
 

@@ -33,6 +33,8 @@ class Clock:
         # Past this mark z3 gives up a check; its hard limit ends the process instead.
         z3.set_param("memory_high_watermark_mb", memory_mb)
         self.memory_mb = memory_mb
+        self.asked = 0
+        """Queries that the solver was asked, however often it was called for one."""
         self._timeout_ms = timeout_ms
         self._seconds = self._given = seconds
         self._end = time.monotonic() + seconds

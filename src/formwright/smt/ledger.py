@@ -64,8 +64,6 @@ class Ledger:
     database: Database
     atoms: Atoms
     used: list[Use] = field(default_factory=list)
-    asked: int = 0
-    """Queries that a solver was asked."""
     recalled: int = 0
     """Queries that a kept core answered."""
     _statements: dict[Formula, tuple[data.Statement, str]] = field(default_factory=dict)

@@ -92,6 +92,7 @@ def _parameters(
     template: Template, formulas: Sequence[Formula], atoms: Atoms, clock: Clock
 ) -> tuple[str, dict[str, Number] | None]:
     """Parameters of the scope where ``formulas`` hold, or ``unsat``, or why neither."""
+    clock.asked += 1
     scope = template.scope
     encoding = Encoding(atoms, exact=True)
     used = atoms.closure({n for f in formulas for p in polys(f) for n in p.symbols()})

@@ -66,4 +66,5 @@ def prove(
         obligations=obligations,
         seconds=time.perf_counter() - started,
         solver=f"z3 {z3.get_version_string()}",
+        queries=clock.asked,
     )

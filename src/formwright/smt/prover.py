@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from formwright.ir.evaluate import EvaluationError, truth
@@ -176,9 +176,15 @@ class Prover:
     def _fixed(
         self, name: str, group: str, condition: str, weight: int, settle: Callable[[], Outcome]
     ) -> Task:
+        def looked_up() -> Outcome:
+            asked = self._clock.asked
+            found = settle()
+            known = self._reuse is not None and self._clock.asked == asked
+            return replace(found, reused=known and found.verdict == "proved")
+
         def timed(seconds: float) -> Obligation:
             self._clock.start(seconds)
-            return _timed(name, group, condition, settle)
+            return _timed(name, group, condition, looked_up)
 
         return Task(condition, name, weight, timed, group)
 

@@ -86,6 +86,7 @@ class Solver:
         goal = conj((*query.facts, query.goal))
         if self._ledger is not None:
             return self._recorded(self._ledger, query, goal, small)
+        self._clock.asked += 1
         solver = self._abstract(goal, query.hints)
         for more in (self._related, self._members):
             if self._clock.check(solver) == z3.unsat:
@@ -101,7 +102,7 @@ class Solver:
         definitions = tagged("definition", self._definitions(goal, query.hints))
         if ledger.recall(claim, definitions, self._premises):
             return Answer("unsat")
-        ledger.asked += 1
+        self._clock.asked += 1
         whole = [*claim, *definitions, *tagged("premise", self._assumed)]
         whole += tagged("bound", self._premises.bounds())
         tracked = Tracked(self._linear, self._clock)
@@ -153,6 +154,7 @@ class Solver:
         return found
 
     def _point(self, formulas: Sequence[Formula]) -> Answer:
+        self._clock.asked += 1
         goal, decisions = conj(formulas), list(self._premises.menus)
         solver = self._abstract(goal, ())
         solver.add(self._linear.whole(self._members(goal, ())))
