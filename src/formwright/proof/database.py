@@ -78,6 +78,19 @@ class Database:
         sql = "select key, anchor, body, seal from entries where kind=? and context=? order by key"
         yield from self._read(kind, sql, (kind, self._context))
 
+    def damage(self) -> list[tuple[str, str]]:
+        """Kind and key of every row, of all contexts, whose seal does not fit; for an audit."""
+        sql = "select kind, context, key, anchor, body, seal from entries order by kind, key"
+        try:
+            rows = self._connection.execute(sql).fetchall()
+        except sqlite3.DatabaseError as error:
+            return [("file", str(error))]
+        return [
+            (kind, key)
+            for kind, context, key, anchor, text, seal in rows
+            if digest([SCHEMA, kind, context, key, anchor, text]) != seal
+        ]
+
     def put(self, kind: Table, key: str, body: object, anchor: str = "") -> None:
         """Keeps a row; one that is there is replaced. A file that fails keeps nothing."""
         text = json.dumps(body, separators=(",", ":"), sort_keys=True)

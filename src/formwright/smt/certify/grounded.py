@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from formwright.ir.template import Template
-from formwright.proof.assertions import Recorded, query_digest
+from formwright.proof.assertions import query_digest
 from formwright.proof.certificate import Contradiction, Point
 from formwright.proof.checker import RejectedError, check
 from formwright.proof.grounds import Agreement, Alone, Ground, Grounds
 from formwright.proof.verdict import Obligation
 from formwright.smt.atoms import Atoms
-from formwright.smt.certify.collect import noted, noted_cover, point_query
+from formwright.smt.certify.collect import Asked, noted, noted_cover, point_query
 from formwright.smt.clock import Clock
 from formwright.smt.encoding import Encoding
 from formwright.smt.goals import Query
@@ -28,11 +28,10 @@ from formwright.smt.terms import Formula, Number
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A query that was looked up. ``fault`` says why its ground does not hold; ``query`` and
-    ``laws`` are there for a second solver."""
+    """A query that was looked up. ``fault`` says why its ground does not hold."""
 
     digest: str
-    query: Recorded
+    asked: Asked
     ground: Ground | None
     seconds: float = 0.0
     fault: str = ""
@@ -54,27 +53,27 @@ class Keeper:
         self._checked: dict[str, Looked] = {}
         self.looked: list[Looked] = []
 
-    def look(self, query: Recorded) -> Looked:
-        """The ground of ``query``, checked if it is a certificate."""
-        key = query_digest(query)
+    def look(self, asked: Asked) -> Looked:
+        """The ground of a query, checked if it is a certificate."""
+        key = query_digest(asked.query)
         found = self._checked.get(key)
         if found is None:
-            found = self._checked[key] = _looked(key, query, self._grounds.get(key))
+            found = self._checked[key] = _looked(key, asked, self._grounds.get(key))
         self.looked.append(found)
         return found
 
 
-def _looked(key: str, query: Recorded, ground: Ground | None) -> Looked:
+def _looked(key: str, asked: Asked, ground: Ground | None) -> Looked:
     if ground is None:
-        return Looked(key, query, None, fault="nothing is kept for a query")
+        return Looked(key, asked, None, fault="nothing is kept for a query")
     if isinstance(ground, Agreement | Alone):
-        return Looked(key, query, ground)
+        return Looked(key, asked, ground)
     start = time.perf_counter()
     try:
-        check(query, ground)
+        check(asked.query, ground)
     except RejectedError as error:
-        return Looked(key, query, ground, fault=f"its certificate is rejected: {error}")
-    return Looked(key, query, ground, time.perf_counter() - start)
+        return Looked(key, asked, ground, fault=f"its certificate is rejected: {error}")
+    return Looked(key, asked, ground, time.perf_counter() - start)
 
 
 class GroundedSolver(Solver):
@@ -87,13 +86,13 @@ class GroundedSolver(Solver):
         self._symbols, self._keeper = atoms, keeper
 
     def answer(self, query: Query, small: bool = True) -> Answer:
-        found = self._keeper.look(noted(query, self.premises, self._symbols).query)
+        found = self._keeper.look(noted(query, self.premises, self._symbols))
         if found.fault or isinstance(found.ground, Point):
             return Answer("unknown", found.fault or "a point is kept for a query without one")
         return Answer("unsat")
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
-        found = self._keeper.look(point_query(formulas, self.premises, self._symbols))
+        found = self._keeper.look(Asked(point_query(formulas, self.premises, self._symbols)))
         if found.fault or not isinstance(found.ground, Point):
             return Answer("unknown", found.fault or "no point is kept for a query with one")
         values: dict[str, Number] = dict(found.ground.values)
@@ -115,7 +114,7 @@ class GroundedProver(Prover):
         """The kept designs, if the scope without one that fits is shown to be empty."""
         kept = self._kept.get("designs in scope")
         designs = () if kept is None else tuple(dict(d) for d in kept.designs)
-        found = self._keeper.look(noted_cover(self._template, designs, self._atoms).query)
+        found = self._keeper.look(noted_cover(self._template, designs, self._atoms))
         if found.fault or not isinstance(found.ground, Contradiction | Agreement | Alone):
             return Cover("unknown", reason=found.fault or "no contradiction is kept")
         return Cover("proved", designs)

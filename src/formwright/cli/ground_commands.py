@@ -1,0 +1,61 @@
+"""What proofs rest on: certify, audit."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from formwright.cli.output import HELD, NOT_MET, emit_json, status_line
+from formwright.cli.template_commands import File, Json, _shipped
+
+
+def certify(
+    file: File,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A folder other than the user's.")
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="The most for one query.", min=0.1, max=3600)
+    ] = 60.0,
+    json_: Json = False,
+) -> int:
+    """Make certificates for the proof of a template or a chain; interrupted, it goes on."""
+    from formwright.flow.certifying import certify as make
+    from formwright.report.grounds import print_certified
+    from formwright.smt.certify.tree import Limits
+
+    with status_line() as say:
+        result = make(file, folder=out, limits=Limits(seconds=seconds), progress=say)
+    if json_:
+        emit_json(result.as_json())
+    else:
+        print_certified(result, sys.stdout)
+    return HELD if result.held else NOT_MET
+
+
+def audit(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Templates or chains; all that ship if none.", autocompletion=_shipped),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Prove everything again.")] = False,
+    seed: Annotated[int | None, typer.Option("--seed", help="Chooses the sample.")] = None,
+    json_: Json = False,
+) -> int:
+    """Say what each obligation rests on, check every certificate, prove a sample again."""
+    from formwright.flow.auditing import audit as look
+    from formwright.report.grounds import print_audit
+
+    with status_line() as say:
+        result = look(files or (), everything_again=all_, seed=seed, progress=say)
+    if json_:
+        emit_json(result.as_json())
+    else:
+        print_audit(result, sys.stdout)
+    return HELD if result.held else NOT_MET
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: formwright certify my.fw")(certify)
+    app.command(epilog="Example: formwright audit direct_gemm --all")(audit)
