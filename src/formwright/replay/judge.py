@@ -7,7 +7,17 @@ from formwright.replay.events import Anomaly, AnomalyKind
 from formwright.replay.runner import Outcome
 
 ORDER_CONDITIONS = frozenset(
-    {"race", "readiness", "lifetime", "order", "single", "uniform", "progress", "agreement"}
+    {
+        "race",
+        "readiness",
+        "lifetime",
+        "order",
+        "single",
+        "uniform",
+        "progress",
+        "phase",
+        "agreement",
+    }
 )
 """Conditions that need adversarial schedules; the others are seen in the textual order."""
 
@@ -62,7 +72,7 @@ def finding(
     """
     if condition == "race" and known is not None:
         outcome = _beyond(outcome, known)
-    if condition in ("uniform", "progress") and outcome.stuck:
+    if condition in ("uniform", "progress", "phase") and outcome.stuck:
         return Finding("deadlock: " + "; ".join(outcome.stuck))
     if condition == "progress":
         return None

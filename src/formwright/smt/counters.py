@@ -98,12 +98,10 @@ class Counters:
         agent = agent_of(first)
         arrivers = self.arrivers(name, wait, place)
         threshold = number(await_of(wait.site).count, wait.env, self._atoms)
-        own = conj((self._arrives(name, wait, place, agent),))
-        if arrivers.count == ONE:
-            return conj((own, lt(done, threshold)))
-        if single or not self.in_rounds(name, wait.site):
-            return FALSE
-        return conj((own, le((done + ONE) * arrivers.count, threshold)))
+        own = self._arrives(name, wait, place, agent)
+        if arrivers.count != ONE and not single and self.in_rounds(name, wait.site):
+            return conj((own, le((done + ONE) * arrivers.count, threshold)))
+        return conj((own, le(arrivers.count, ONE), lt(done, threshold)))
 
     def awaits_near(
         self, site: Site, run: Instance, other: Instance | None, agent: Poly | None = None

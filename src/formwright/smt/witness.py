@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import gcd
 
 from formwright.smt.atoms import Atoms, Floor
 from formwright.smt.terms import ONE, ZERO, Number, Poly, constant
@@ -18,7 +19,7 @@ def eliminate(
     solution: dict[str, Poly] = {}
     rest: list[Poly] = []
     for equation in equations:
-        now = equation.substituted(solution)
+        now = _reduced(equation.substituted(solution))
         if now == ZERO:
             continue
         name = _isolated(now, unknowns, atoms)
@@ -30,6 +31,14 @@ def eliminate(
         solution = {n: p.substituted({name: value}) for n, p in solution.items()}
         solution[name] = value
     return solution, [r for r in (p.substituted(solution) for p in rest) if r != ZERO]
+
+
+def _reduced(equation: Poly) -> Poly:
+    """The same equation with smaller coefficients: ``2*p - 2*q = 0`` is ``p - q = 0``."""
+    numbers = [c for _, c in equation.terms if isinstance(c, int)]
+    if len(numbers) < len(equation.terms) or gcd(*numbers) < 2:
+        return equation
+    return equation.divided(constant(gcd(*numbers))) or equation
 
 
 def _single(name: str, slope: Number) -> Poly:
@@ -54,6 +63,7 @@ def mixed_radix(target: Poly, form: Poly, unknowns: Sequence[str], atoms: Atoms)
     all strides are negative all digits do. The caller checks that the values do what they should.
     """
     strides = [(n, form.cofactor(n)) for n in unknowns if form.cofactor(n) != ZERO]
+    strides.sort(key=lambda s: s[1] == ONE)  # an outer name may count the terms of a block
     if strides and all(c < 0 for _, stride in strides for _, c in stride.terms):
         return mixed_radix(target.scaled(-1), form.scaled(-1), unknowns, atoms)
     if strides and strides[-1][1] == constant(-1):
