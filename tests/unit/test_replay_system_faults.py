@@ -132,6 +132,60 @@ def test_any_integer_is_exact_where_a_guard_says_which() -> None:
     assert "sample" in sampled.cut
 
 
+JUNK = """
+coarse:
+  token i in K
+  var p : 0 .. K + 1 = 0
+  var y : int = 0
+  action add when p < K:
+    y := y + (if p = i then 1 else 0)
+    p := p + 1
+  final  p = K
+  result y
+
+fine:
+  token i in K
+  var p    : 0 .. K + 1 = 0
+  var full : bool = false
+  var y    : int = 0
+  action fill when not full and p < K:
+    full := true
+  action add(junk any) when {when}:
+    y := y + (if not full then junk else if p = i then 1 else 0)
+    p := p + 1
+    full := false
+  final  p = K
+  result y
+
+relation
+  same: p = coarse.p
+
+match
+  add(junk): add
+
+rank
+  if full then 0 else 1
+"""
+
+
+def test_a_value_that_nothing_depends_on_is_left_blank() -> None:
+    right = systems.step("junk", JUNK.replace("{when}", "full"))
+    assert finding(right, K=4) is None
+    wrong = systems.step("junk", JUNK.replace("{when}", "p < K"))
+    shown = counterexample(wrong)
+    assert shown.values["K"] == 1
+    assert shown.trace[0].startswith("unit: add(-1); reads p = 0")
+    assert shown.text.startswith("wrong result: -1, the coarse system computes 1")
+
+
+def test_values_that_were_not_tried_may_act() -> None:
+    """No value of the sample passes the guard: that is no deadlock."""
+    beside = systems.step("junk", JUNK.replace("{when}", "full and junk > 100"))
+    seen = explore_step(beside, {"M": 1, "N": 1, "K": 2})
+    assert seen.found is None
+    assert not seen.complete
+
+
 def test_limits_are_told() -> None:
     values = {"M": 1, "N": 1, "K": 4, "W": 2, "S": 4, "P": 1, "beta": 1}
     few = explore_step(systems.pipeline(), values, Limits(states=50))

@@ -25,7 +25,8 @@ class Arguments:
 
     A parameter that a guard equates with an expression (``x = p[w] + 1``) has that value alone;
     any other ``x any`` is left blank first, and tried for a sample of values where something
-    depends on it. ``exact``: no parameter has to be sampled from the beginning.
+    depends on it. ``exact``: no parameter has to be sampled from the beginning; ``blank``: the
+    names that are left blank.
     """
 
     def __init__(self, action: Action, names: Names) -> None:
@@ -35,9 +36,10 @@ class Arguments:
         looked_at = parts.names_in(
             (*self._equal.values(), *(e for p in action.params for e in parts.of_index(p)))
         )
-        free = {p.name for p in action.params if p.lo is None and p.name not in self._equal}
-        self._blank = free - looked_at
-        self.exact = free == self._blank
+        unbound = (p.name for p in action.params if p.lo is None)
+        free = frozenset(n for n in unbound if n not in self._equal)
+        self.blank = free - looked_at
+        self.exact = free == self.blank
         self._values: dict[Args, _Values] = {}
 
     def choices(self, state: State) -> Iterator[Args]:
@@ -62,7 +64,7 @@ class Arguments:
         param = self._params[len(known)]
         bound = {p.name: a for p, a in zip(self._params, known, strict=False)}
         names = self._names.bind(bound)
-        if param.name in self._blank:
+        if param.name in self.blank:
             return lambda s: (BLANK,)
         if param.name in self._equal:
             return _alone(integer(self._equal[param.name], names).fn)

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from time import monotonic
+from random import Random
+from time import thread_time
 
 from formwright.ir.evaluate import EvaluationError, evaluate
-from formwright.ir.expr import Arith, Expr, Scalar
+from formwright.ir.expr import Arith, Compare, Expr, Scalar
 from formwright.ir.inline import inlined
 from formwright.ir.rewrite import children, free_names
 from formwright.ir.template import Template
@@ -21,7 +22,8 @@ GIVEN_UP_TO = 64
 GIVEN = 5
 MENU = 8
 """Values of one menu that are tried."""
-CHIP = (1, 2, 4, 16, 256, 2**16, 2**31)
+CHIP = (0, 1, 2, 4, 16, 256, 2**16, 2**31)
+"""A resource (what others must not exceed) takes the last that its conditions allow."""
 COMPLETIONS = 2_000
 """Tries to give the names that the systems do not use values that the conditions allow."""
 
@@ -45,11 +47,13 @@ class Domain:
     divisors: Mapping[str, frozenset[str]]
     """For each name above the line of a division the names below it."""
 
-    def allows(self, known: Mapping[str, Scalar], name: str) -> bool:
-        """No condition about ``name`` whose names all have values is broken."""
-        return all(
-            holds(c, known) for names, c in self.about.get(name, ()) if names <= known.keys()
-        )
+    def broken(self, known: Mapping[str, Scalar], name: str) -> frozenset[str] | None:
+        """The names of a condition about ``name`` that fails; ``None``: all that can be
+        judged hold."""
+        for names, condition in self.about.get(name, ()):
+            if names <= known.keys() and not holds(condition, known):
+                return names
+        return None
 
     def admits(self, values: Mapping[str, Scalar]) -> bool:
         """Every condition holds, and decisions are values of their menus."""
@@ -97,13 +101,26 @@ def _small(
     scope = closed.scope
     small = {d.name: d.menu[:MENU] for d in closed.decisions}
     small |= {p.name: AGENTS for p in scope.agents}
-    small |= {p.name: CHIP for p in scope.chip}
+    resources = _resources(c for pairs in about.values() for _, c in pairs)
+    small |= {p.name: CHIP[::-1] if p.name in resources else CHIP for p in scope.chip}
     for parameter in scope.given:
         name = parameter.name
         own = [c for names, c in about[name] if names == {name}]
         allowed = (v for v in range(GIVEN_UP_TO) if all(holds(c, {name: v}) for c in own))
         small[name] = tuple(islice(allowed, GIVEN))
     return small
+
+
+def _resources(conditions: Iterable[Expr]) -> frozenset[str]:
+    """Names on the greater side of a comparison with other names."""
+    found: frozenset[str] = frozenset()
+    for condition in conditions:
+        match condition:
+            case Compare("<" | "<=", less, greater) | Compare(">" | ">=", greater, less):
+                found |= free_names(greater) if free_names(less) else frozenset()
+            case _:
+                pass
+    return found
 
 
 def boxes(
@@ -114,13 +131,39 @@ def boxes(
     What the systems do not use is as in ``hint`` where the conditions allow it.
     """
     longest = sum(len(_options(around, n, hint, fixed, {})) for n in around.used)
+    completion = _Completed(around, hint)
     for level in range(longest + 1):
         for used in _level(around, around.used, level, {}, hint, fixed, deadline):
-            whole = _completed(around, used, hint)
-            if whole is not None:
-                yield whole
-        if monotonic() > deadline:
+            yield from completion.of(used)
+        if thread_time() > deadline:
             return
+
+
+def drawn(around: Domain, hint: Mapping[str, Scalar], deadline: float) -> Iterator[Values]:
+    """Values for every name by chance, small ones more often; the same ones in every run.
+
+    With many names a fault that needs four of them is met sooner than level by level.
+    """
+    random = Random(0)
+    completion = _Completed(around, hint)
+    while around.used and thread_time() < deadline:
+        known: Values = {}
+        for name in around.used:
+            options = _options(around, name, hint, frozenset(), known)
+            likely = [min(random.choices(range(len(options)), k=2)) for _ in range(DRAWS)]
+            for place in likely if options else ():
+                now = {**known, name: options[place]}
+                if around.broken(now, name) is None:
+                    known = now
+                    break
+            else:
+                break
+        if len(known) == len(around.used):
+            yield from completion.of(known)
+
+
+DRAWS = 8
+"""Tries for one name before a draw begins anew."""
 
 
 def smaller(around: Domain, values: Values) -> Iterator[Values]:
@@ -149,13 +192,13 @@ def _level(
         if level == 0:
             yield known
         return
-    if monotonic() > deadline:
+    if thread_time() > deadline:
         return
     first, rest = names[0], names[1:]
     options = _options(around, first, hint, fixed, known)
     for place, value in enumerate(options[: level + 1]):
         now = {**known, first: value}
-        if around.allows(now, first):
+        if around.broken(now, first) is None:
             yield from _level(around, rest, level - place, now, hint, fixed, deadline)
 
 
@@ -181,34 +224,64 @@ def _extents(around: Domain, name: str, known: Mapping[str, Scalar]) -> list[int
     return [size, 2 * size, 1, size + 1, *(n * size for n in EXTENTS[2:])]
 
 
-def _completed(around: Domain, used: Values, hint: Mapping[str, Scalar]) -> Values | None:
-    """Values for the rest of the names, the first that the conditions allow."""
-    tries = 0
-    scope = around.template.scope
-    counted = {p.name for p in (*scope.extents, *scope.agents)}
-    """The smallest is tried first; what the chip and the menus are is taken from the hint."""
+class _Completed:
+    """Values for the rest of the names: those of the last time where they fit."""
 
-    def fill(names: tuple[str, ...], known: Values) -> Values | None:
-        nonlocal tries
+    def __init__(self, around: Domain, hint: Mapping[str, Scalar]) -> None:
+        self._around = around
+        self._hint = hint
+        self._before: Values = {}
+
+    def of(self, used: Values) -> Iterator[Values]:
+        """The whole, if the conditions allow any."""
+        around = self._around
+        whole: Values | None = {**self._before, **used}
+        fits = len(whole or ()) == len(around.used) + len(around.rest)
+        if whole is None or not fits or not around.admits(whole):
+            whole = _Completion(around, self._hint).fill(around.rest, used)
+        if whole is not None:
+            self._before = {n: whole[n] for n in around.rest}
+            yield whole
+
+
+class _Completion:
+    """A search that goes back to a name that had a part in what failed, not just one step."""
+
+    def __init__(self, around: Domain, hint: Mapping[str, Scalar]) -> None:
+        self._around = around
+        self._hint = hint
+        scope = around.template.scope
+        self._counted = {p.name for p in (*scope.extents, *scope.agents)}
+        """The smallest is tried first; what the chip and the menus are is taken from the hint."""
+        self._tries = 0
+        self._blamed: frozenset[str] = frozenset()
+
+    def fill(self, names: tuple[str, ...], known: Values) -> Values | None:
+        """``None``: nothing fits, and ``_blamed`` are the names that had a part in it."""
         if not names:
-            return known if around.admits(known) else None
+            return known if self._around.admits(known) else None
         first = names[0]
-        hinted: list[Scalar] = [hint[first]] if first in hint else []
-        options: list[Scalar] = list(_options(around, first, {}, frozenset(), known))
-        options = [*options, *hinted] if first in counted else [*hinted, *options]
-        options += _large(around, first)
-        for value in dict.fromkeys(options):
-            tries += 1
-            if tries > COMPLETIONS:
+        blamed: frozenset[str] = frozenset()
+        for value in self._options(first, known):
+            self._tries += 1
+            if self._tries > COMPLETIONS:
                 return None
             now = {**known, first: value}
-            if around.allows(now, first):
-                whole = fill(names[1:], now)
-                if whole is not None:
+            broken = self._around.broken(now, first)
+            if broken is None:
+                whole = self.fill(names[1:], now)
+                if whole is not None or first not in self._blamed:
                     return whole
+                broken = self._blamed
+            blamed |= broken
+        self._blamed = blamed - {first}
         return None
 
-    return fill(around.rest, used)
+    def _options(self, name: str, known: Values) -> dict[Scalar, None]:
+        hinted: list[Scalar] = [self._hint[name]] if name in self._hint else []
+        options: list[Scalar] = list(_options(self._around, name, {}, frozenset(), known))
+        options = [*options, *hinted] if name in self._counted else [*hinted, *options]
+        return dict.fromkeys((*options, *_large(self._around, name)))
 
 
 def _large(around: Domain, name: str) -> tuple[int, ...]:

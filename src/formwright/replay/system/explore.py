@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import monotonic
+from time import thread_time
 
 from formwright.ir.evaluate import EvaluationError
 from formwright.replay.system.findings import Endless, Finding, OutOfRange, Stuck, is_fault
@@ -17,10 +17,15 @@ CLOCK_EVERY = 512
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``deadline``: of :func:`time.monotonic`, in seconds."""
+    """``deadline``: of this thread's processor time (:func:`time.thread_time`), in seconds.
+
+    ``tokens``: choices of tokens; ``steps``: longer runs are not looked at.
+    """
 
     states: int = DEFAULT_STATES
     deadline: float = float("inf")
+    tokens: int = 4_096
+    steps: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class Graph:
     states: list[State] = field(default_factory=list)
     numbers: dict[State, int] = field(default_factory=dict)
     before: list[int] = field(default_factory=list)
+    depth: list[int] = field(default_factory=list)
     by: list[Ground | None] = field(default_factory=list)
     inner: list[tuple[int, int, Ground]] = field(default_factory=list)
     """Internal work between states, for cycles."""
@@ -78,11 +84,14 @@ def explore(machine: Machine, limits: Limits, at_end: AtEnd) -> Graph:
         return graph
     number = 0
     while number < len(graph.states) and graph.fault is None:
-        if number % CLOCK_EVERY == 0 and monotonic() > limits.deadline:
+        if number % CLOCK_EVERY == 0 and thread_time() > limits.deadline:
             graph.cut = "time"
             break
         if len(graph.states) > limits.states:
             graph.cut = f"more than {limits.states} states"
+            break
+        if graph.depth[number] > limits.steps:
+            graph.cut = f"more than {limits.steps} steps"
             break
         _expand(machine, graph, number, at_end)
         number += 1
@@ -113,7 +122,7 @@ def _expand(machine: Machine, graph: Graph, number: int, at_end: AtEnd) -> None:
                 graph.inner.append((number, target, one))
             if step.mismatch is not None:
                 _note(graph, step.mismatch, number, one)
-        if is_stuck and not machine.final(state):
+        if is_stuck and not machine.sampled and not machine.final(state):
             _note(graph, Stuck(), number, None)
     except (EvaluationError, FaultError) as error:
         graph.fault = Reached(OutOfRange(str(error)), graph.run_to(number))
@@ -124,6 +133,7 @@ def _add(graph: Graph, state: State, before: int, by: Ground | None) -> int:
     graph.states.append(state)
     graph.numbers[state] = number
     graph.before.append(before)
+    graph.depth.append(0 if before < 0 else graph.depth[before] + 1)
     graph.by.append(by)
     return number
 

@@ -8,7 +8,7 @@ from formwright.ir.expr import Expr, Logic, Scalar, num
 from formwright.ir.rewrite import substitute
 from formwright.ir.show import show_expr
 from formwright.ir.system import Action, Clause, Index, Match
-from formwright.replay.system.blank import Arg, Blank
+from formwright.replay.system.blank import BLANK, Arg, Blank
 from formwright.replay.system.closures import Names, compiled, condition, integer
 from formwright.replay.system.findings import scalar
 from formwright.replay.system.layout import TooLargeError
@@ -63,11 +63,8 @@ class Ground:
     silent: bool
     impossible: bool
     """Some guard is false in every state, and none before it can fail."""
-
-    @property
-    def is_blank(self) -> bool:
-        """Some parameter is left blank."""
-        return any(isinstance(a, Blank) for a in self.args)
+    is_blank: bool
+    """Some parameter is left blank."""
 
     def passes(self, state: State) -> bool:
         """Every guard holds."""
@@ -105,13 +102,19 @@ def ground(
         mine,
         not any(m.calls for m in mine),
         _impossible(needed),
+        any(isinstance(a, Blank) for a in args),
     )
 
 
-def argument_choices(params: tuple[Index, ...], names: Names) -> Iterator[tuple[int, ...]] | None:
+def argument_choices(
+    params: tuple[Index, ...], names: Names, blank: frozenset[str]
+) -> Iterator[tuple[Arg, ...]] | None:
     """All choices, when they are the same in every state; otherwise ``None``."""
-    ranges: list[range] = []
+    ranges: list[range | tuple[Blank]] = []
     for param in params:
+        if param.name in blank:
+            ranges.append((BLANK,))
+            continue
         if param.lo is None or param.hi is None:
             return None
         lo, hi = integer(param.lo, names), integer(param.hi, names)

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from time import thread_time
 
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
@@ -44,6 +47,12 @@ class Exploration:
     cut: str = ""
 
 
+TOKEN_LIMIT = 16_384
+"""Choices of tokens that are listed; fewer are tried, spread over the list."""
+SHARE = 200
+"""States that every choice of tokens may have, whatever the others took."""
+
+
 def step_of(template: Template) -> Refinement:
     """The step without definitions; raises ``ValueError`` where the template states none."""
     step = inlined(template).refinement
@@ -67,9 +76,16 @@ def explored(step: Refinement, constants: Mapping[str, Scalar], limits: Limits) 
     states = 0
     cut = "a token is any integer: a sample was tried" if has_any_token(step) else ""
     try:
-        for tokens in token_choices(step, constants):
+        choices = list(islice(token_choices(step, constants), TOKEN_LIMIT + 1))
+        if len(choices) > limits.tokens:
+            cut = f"more than {limits.tokens} choices of tokens"
+            choices = Random(0).sample(choices, limits.tokens)
+        for number, tokens in enumerate(choices):
             machine = Machine(step, constants, tokens, shared)
-            left = Limits(limits.states - states, limits.deadline)
+            share = max(
+                min(SHARE, limits.states), (limits.states - states) // (len(choices) - number)
+            )
+            left = Limits(share, limits.deadline)
             graph = explore(machine, left, judge.at_end(machine))
             states += len(graph.states)
             if graph.first is not None:
@@ -79,7 +95,8 @@ def explored(step: Refinement, constants: Mapping[str, Scalar], limits: Limits) 
                 cut = "a parameter is any integer: a sample was tried"
             if graph.cut and graph.fault is None:
                 cut = graph.cut
-                break
+                if thread_time() > limits.deadline:
+                    break
     except TooLargeError as error:
         cut = str(error)
     except EvaluationError as error:

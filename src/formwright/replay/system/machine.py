@@ -63,6 +63,7 @@ class Machine:
         self._shared = Shared(step) if shared is None else shared
         self.where: Layout = layout(step, constants, tokens)
         self.exhaustive = True
+        self.sampled = False
         self._moving = tuple(b for b in self.where.bounds.values() if not b.fixed)
         self._ranges = {
             b.slot: (int(b.lo.value), int(b.hi.value))
@@ -73,6 +74,8 @@ class Machine:
         self._coarse_ground: dict[tuple[str, tuple[Arg, ...]], Ground] = {}
         self._followed: dict[tuple[State, Calls], Followed | CoarseCannot] = {}
         self._lazy: list[tuple[Action, Arguments]] = []
+        self._blank: list[tuple[int | None, Scalar | None, Ground, Arguments]] = []
+        """With blanks, and a place with the value that it must have, as in the tables."""
         self._idle: list[Ground] = []
         self._always: list[Ground] = []
         self._tables: list[tuple[int, dict[Scalar, list[Ground]]]] = []
@@ -94,8 +97,12 @@ class Machine:
         return state
 
     def acting(self, state: State) -> Iterator[Ground]:
-        """What can act here; raises :class:`FaultError` where a guard has no value."""
+        """What can act here; raises :class:`FaultError` where a guard has no value.
+
+        ``sampled`` is true afterwards if other values of some ``x any`` may act too.
+        """
         one: Ground | None = None
+        self.sampled = False
         try:
             for several in self._groups(state):
                 for one in several:
@@ -104,7 +111,11 @@ class Machine:
                             break
                     else:
                         yield one
+            for slot, value, one, arguments in self._blank:
+                if slot is None or state[slot] == value:
+                    yield from self._lazily(one, arguments, state)
             for action, arguments in self._lazy:
+                self.sampled = self.sampled or not arguments.exact
                 for args in arguments.choices(state):
                     one = self._shared.fine(action, args, self.where)
                     yield from self._lazily(one, arguments, state)
@@ -121,7 +132,7 @@ class Machine:
     def all_grounds(self) -> list[Ground]:
         """Every action with fixed choices of parameters, those that can never act included."""
         held = [g for _, table in self._tables for several in table.values() for g in several]
-        return [*held, *self._always, *self._idle]
+        return [*held, *self._always, *(one for _, _, one, _ in self._blank), *self._idle]
 
     def after(self, state: State, one: Ground) -> Step:
         """The state after ``one``, which can act in ``state``; raises :class:`FaultError`."""
@@ -170,11 +181,11 @@ class Machine:
         tables: dict[int, dict[Scalar, list[Ground]]] = {}
         count = 0
         for action in fine.actions:
-            choices = argument_choices(action.params, names)
+            arguments = Arguments(action, names)
+            self.exhaustive = self.exhaustive and arguments.exact
+            choices = argument_choices(action.params, names, arguments.blank)
             if choices is None:
-                arguments = Arguments(action, names)
                 self._lazy.append((action, arguments))
-                self.exhaustive = self.exhaustive and arguments.exact
                 continue
             for args in choices:
                 count += 1
@@ -184,6 +195,8 @@ class Machine:
                 test = entry(one.guards)
                 if one.impossible:
                     self._idle.append(one)
+                elif one.is_blank:
+                    self._blank.append((*(test or (None, None)), one, arguments))
                 elif test is None:
                     self._always.append(one)
                 else:
@@ -199,6 +212,7 @@ class Machine:
                 self.after(state, one)
         except BlankError:
             self.exhaustive = False
+            self.sampled = True
             filled = (
                 self._shared.fine(one.action, args, self.where)
                 for args in arguments.filled(one.args, state)

@@ -9,6 +9,7 @@ from formwright.ir.system import Action
 from formwright.ir.template import Template
 from formwright.proof.interleaving import Event, Interleaving, lines
 from formwright.proof.verdict import Counterexample
+from formwright.replay.system import parts
 from formwright.replay.system.blank import Arg
 from formwright.replay.system.findings import Finding, Stuck, WrongResult, scalar, sentence
 from formwright.replay.system.grounded import Ground, called
@@ -92,7 +93,8 @@ def interleaving(template: Template, values: Mapping[str, Scalar], found: Found)
         waiting = [w.partition(" ")[0] for w in finding.waits]
     else:
         waiting = []
-    named = _named(values)
+    used = parts.names_in(parts.of_step(machine.step))
+    named = _named({n: v for n, v in values.items() if n in used})
     title = f"{machine.step.fine.name}: {named}" if named else machine.step.fine.name
     return Interleaving(
         title,
