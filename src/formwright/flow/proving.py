@@ -77,12 +77,14 @@ def prove(
         return _without_solver(template)
     from formwright.proof.database import Database
     from formwright.replay import replay
+    from formwright.replay.system import refute_step
 
     database = None if fresh else Database(database_path(folder), context())
     try:
         proof = prove_conditions(
             template,
             replayer=replay,
+            step_replayer=refute_step,
             progress=progress,
             timeout_ms=limits.call_ms,
             seconds=limits.whole,
