@@ -166,8 +166,11 @@ class _Step:
         opened |= {n for r in reopened for n in r.group}
         while True:
             relaxed = self._solve(opened, restricted=False)
-            if relaxed.status != "optimal" or opened >= frozenset(self._all):
-                solution = relaxed if relaxed.status != "optimal" else self._solve(opened, True)
+            if relaxed.status != "optimal":
+                solution = relaxed
+                break
+            if not self._dropped(opened):
+                solution = self._with_fixed(relaxed)
                 break
             solution = self._solve(opened, restricted=True)
             if solution.status == "unresolved" or self._as_good(solution, relaxed):
@@ -242,6 +245,16 @@ class _Step:
         template = replace(self._whole, decisions=tuple(decisions), constraints=tuple(kept))
         self._solves += 1
         return solve(template, self._parameters, method=self._method, time_limit=self._time_limit)
+
+    def _dropped(self, opened: Names) -> bool:
+        """Whether a constraint ties open decisions to fixed ones."""
+        names = [free_names(c.condition) for c in self._whole.constraints]
+        return any(n & opened and n & frozenset(self._incumbent) - opened for n in names)
+
+    def _with_fixed(self, solution: Solution) -> Solution:
+        """What holds of the fixed decisions alone holds of their values."""
+        values = {**self._incumbent, **solution.assignment}
+        return replace(solution, assignment={n: values[n] for n in self._all})
 
     def _as_good(self, solution: Solution, relaxed: Solution) -> bool:
         if solution.status != "optimal" or solution.objective != relaxed.objective:
