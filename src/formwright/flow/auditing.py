@@ -155,9 +155,9 @@ class _Audit:
         prover = GroundedProver(plain, grounds)
         checked = list(prover.checked(condition, lambda t: self._say(f"{template.name}: {t}")))
         again = self._again(plain, condition, self._sample(checked))
-        names = {c.obligation.name for c in checked}
+        derived = {(c.obligation.condition, _queries(c)) for c in checked}
         for kept in grounds.obligations:
-            if kept.name not in names:
+            if (kept.condition, frozenset(kept.queries)) not in derived:
                 reason = "grounds for an obligation that the template does not have"
                 self.faults.append(Fault(template.name, kept.name, reason))
         rows = [self._row(template.name, c, again.get(c.obligation.name)) for c in checked]
@@ -248,6 +248,11 @@ class _Audit:
             if said is not None and said.answer == "unknown":
                 return f"unresolved: {said.solver} does not say: {said.detail}"
         return ""
+
+
+def _queries(checked: Checked) -> frozenset[str]:
+    """What was found for an obligation. Names have lines in them, which may move."""
+    return frozenset(look.digest for look in checked.looked if look.ground is not None)
 
 
 def _open(checked: Checked) -> bool:

@@ -9,7 +9,7 @@ equal data. Reading JSON refuses whatever writing would not have written.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from typing import Any as Json
 from typing import Literal, assert_never, get_args
 
@@ -133,6 +133,22 @@ def renamed(statement: Statement, to: Mapping[str, str]) -> Statement:
             return Any(tuple(renamed(p, to) for p in parts))
         case Not(part):
             return Not(renamed(part, to))
+        case _:
+            assert_never(statement)
+
+
+def holds(statement: Statement, values: Mapping[str, Number]) -> bool:
+    """The exact truth of a statement where symbols have ``values``; products are products."""
+    match statement:
+        case Row(relation, terms, bound):
+            left = sum(c * prod(values[s] for s in factors(n)) for n, c in terms)
+            return {"<=": left <= bound, "<": left < bound, "=": left == bound}[relation]
+        case All(parts):
+            return all(holds(p, values) for p in parts)
+        case Any(parts):
+            return any(holds(p, values) for p in parts)
+        case Not(part):
+            return not holds(part, values)
         case _:
             assert_never(statement)
 

@@ -15,7 +15,7 @@ facts (negations pushed inward): a row, or a choice of lists of facts. Rules:
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, prod
+from math import gcd
 from typing import assert_never
 
 from formwright.proof import assertions as data
@@ -32,8 +32,8 @@ from formwright.proof.certificate import (
     Tree,
 )
 
-DEPTH = 400
-"""The deepest tree that is read."""
+CLAIM = ("goal", "fact")
+"""Roles of which a contradiction uses one: else it would be among the premises."""
 
 
 class RejectedError(Exception):
@@ -59,16 +59,19 @@ def check(query: Recorded, certificate: Certificate) -> None:
             case Contradiction(uses, theorems, tree):
                 if any(not 0 <= n < len(query.assertions) for n in uses):
                     raise RejectedError("it uses an assertion that the query does not have")
-                used = [query.assertions[n].statement for n in uses]
-                statements = [*used, *(instance(t) for t in theorems)]
-                facts = [f for s in statements for f in facts_of(s, sorts)]
-                _check(tree, facts, sorts, 0)
+                used = [query.assertions[n] for n in uses]
+                if not any(a.role in CLAIM for a in used):
+                    raise RejectedError("it uses nothing of what is claimed")
+                statements = [*(a.statement for a in used), *map(instance, theorems)]
+                _check(tree, [f for s in statements for f in facts_of(s, sorts)], sorts)
             case Point(values):
                 _check_point(query, dict(values))
             case _:
                 assert_never(certificate)
     except KeyError as error:
         raise RejectedError(f"no symbol {error} in the query") from error
+    except RecursionError as error:
+        raise RejectedError("it is too deep") from error
 
 
 def facts_of(statement: Statement, sorts: Sorts, holds: bool = True) -> tuple[Fact, ...]:
@@ -83,14 +86,15 @@ def facts_of(statement: Statement, sorts: Sorts, holds: bool = True) -> tuple[Fa
             found = tuple(facts_of(part, sorts, holds) for part in parts)
             if isinstance(statement, All) == holds:
                 return tuple(fact for facts in found for fact in facts)
-            spliced = [
-                f[0].ways if len(f) == 1 and isinstance(f[0], Choice) else (f,) for f in found
-            ]
-            return (Choice(tuple(way for ways in spliced for way in ways)),)
+            return (Choice(tuple(way for facts in found for way in _ways(facts))),)
         case Not(part):
             return facts_of(part, sorts, not holds)
         case _:
             assert_never(statement)
+
+
+def _ways(facts: tuple[Fact, ...]) -> tuple[tuple[Fact, ...], ...]:
+    return facts[0].ways if len(facts) == 1 and isinstance(facts[0], Choice) else (facts,)
 
 
 def _opposite(old: Row) -> Row:
@@ -138,9 +142,7 @@ def _product(p: Form, q: Form) -> Form:
     return Form(tuple((n, c) for n, c in total.items() if n), total[""])
 
 
-def _check(tree: Tree, facts: list[Fact], sorts: Sorts, depth: int) -> None:
-    if depth > DEPTH:
-        raise RejectedError("the tree is too deep")
+def _check(tree: Tree, facts: list[Fact], sorts: Sorts) -> None:
     match tree:
         case Sum(parts):
             _check_sum(parts, facts)
@@ -149,14 +151,14 @@ def _check(tree: Tree, facts: list[Fact], sorts: Sorts, depth: int) -> None:
             if not isinstance(fact, Choice) or len(fact.ways) != len(branches):
                 raise RejectedError(f"fact {number} has no such alternatives")
             for way, branch in zip(fact.ways, branches, strict=True):
-                _check(branch, [*facts, *way], sorts, depth + 1)
+                _check(branch, [*facts, *way], sorts)
         case Cut(terms, bound, low, high):
             if any(data.sort_of(name, sorts) == "Real" for name, _ in terms):
                 raise RejectedError("a cut at a form that is not of integers")
             below = data.row("<=", terms, bound)
             above = data.row("<=", [(n, -c) for n, c in terms], -bound - 1)
-            _check(low, [*facts, tightened(below, sorts)], sorts, depth + 1)
-            _check(high, [*facts, tightened(above, sorts)], sorts, depth + 1)
+            for side, branch in ((below, low), (above, high)):
+                _check(branch, [*facts, tightened(side, sorts)], sorts)
         case _:
             assert_never(tree)
 
@@ -188,20 +190,5 @@ def _check_point(query: Recorded, values: Mapping[str, Fraction]) -> None:
     if any(sort == "Int" and values[name].denominator != 1 for name, sort in query.sorts):
         raise RejectedError("a value of an integer is not whole")
     for number, assertion in enumerate(query.assertions):
-        if not _holds(assertion.statement, values):
+        if not data.holds(assertion.statement, values):
             raise RejectedError(f"assertion {number} is false at the point")
-
-
-def _holds(statement: Statement, values: Mapping[str, Fraction]) -> bool:
-    match statement:
-        case Row(relation, terms, bound):
-            left = sum(c * prod(values[s] for s in data.factors(n)) for n, c in terms)
-            return {"<=": left <= bound, "<": left < bound, "=": left == bound}[relation]
-        case All(parts):
-            return all(_holds(p, values) for p in parts)
-        case Any(parts):
-            return any(_holds(p, values) for p in parts)
-        case Not(part):
-            return not _holds(part, values)
-        case _:
-            assert_never(statement)

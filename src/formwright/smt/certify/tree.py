@@ -176,8 +176,9 @@ class Search:
         used = frozenset({number} if cut is None else ())
         for way in ways:
             names = self._named(way)
-            core = self._core([*(n for n in live if n != number), *names])
-            below = self._close(core, cuts)
+            rest = [*(n for n in live if n != number), *names]
+            # Rows that z3 closes by cuts of its own need no cut of ours to be a core.
+            below = self._close(self._core(rest) if cut is None else rest, cuts)
             for name in names:
                 del self._facts[name]
             if not below.used & set(names):
