@@ -29,7 +29,9 @@ File = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 ChipName = Annotated[str, typer.Option("--chip", help="A chip that ships, local, or a TOML file.")]
-Settings = Annotated[str, typer.Option("--set", help="Extents: M=1000,N=1000,K=1000.")]
+Settings = Annotated[
+    str, typer.Option("--set", help="Extents: M=64,N=64,K=64; also chip.area=1 mm2.")
+]
 
 
 def prove(

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from formwright.flow.chips import open_chip
-from formwright.flow.parameters import bind, parse_settings
-from formwright.flow.solving import Method
+from formwright.flow.solving import Method, bound
 from formwright.ir.stacked import stacked
 from formwright.lang.chains import load_chain
 from formwright.milp.progressive import ChainSolution, solve_at_once, solve_progressively
@@ -44,9 +42,7 @@ def solve_chain(
     that does not parse and for values that are missing or outside the scope of a step.
     """
     chain = load_chain(reference)
-    machine = open_chip(chip)
-    whole = stacked(chain.steps)
-    parameters = bind(whole, machine.parameters(), parse_settings(settings), machine.name)
+    parameters = bound(stacked(chain.steps), chip, settings)
     found = solve_progressively(chain.steps, parameters, method, time_limit)
     other = solve_at_once(chain.steps, parameters, method, time_limit) if monolithic else None
     return SolvedChain(chain.name, found, other)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from formwright.base.diagnostics import Diagnostic, InputError, nearest
+from formwright.base.quantities import Quantity, QuantityError, parse_quantity, show_quantity
+from formwright.chip.fields import FIELDS, FieldKind
 from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import Scalar
 from formwright.ir.show import show_expr
@@ -39,6 +41,51 @@ def parse_settings(text: str, what: str = "--set") -> dict[str, int]:
     if faults:
         raise InputError(faults)
     return values
+
+
+def split_chip_settings(text: str) -> tuple[str, dict[str, int | Fraction]]:
+    """The part of ``--set`` about extents, and fields that take the place of the chip's own.
+
+    ``"M=64,chip.area=0.5 mm2"`` gives ``"M=64"`` and an exact number in the base unit.
+
+    Raises:
+        InputError: a field that no chip has, a value that is no quantity of it or is absurd.
+    """
+    values: dict[str, int | Fraction] = {}
+    faults: list[Diagnostic] = []
+    rest: list[str] = []
+    for part in text.split(","):
+        name, equals, number = (s.strip() for s in part.partition("="))
+        if not name.startswith("chip.") or not equals:
+            rest.append(part)
+            continue
+        field = name.removeprefix("chip.")
+        kind = FIELDS.get(field)
+        if kind is None:
+            hint = nearest(field, FIELDS) or f"fields: {', '.join(sorted(FIELDS))}"
+            faults.append(Diagnostic(f"--set: no chip has a field {field}", hint=hint))
+        elif name in values:
+            faults.append(Diagnostic(f"--set: {name} is given twice"))
+        else:
+            faults += _quantity(name, kind, number, values)
+    if faults:
+        raise InputError(faults)
+    return ",".join(rest), values
+
+
+def _quantity(
+    name: str, kind: FieldKind, text: str, values: dict[str, int | Fraction]
+) -> list[Diagnostic]:
+    try:
+        value = parse_quantity(text, kind.dimension).value
+    except QuantityError as error:
+        return [Diagnostic(f"--set: {name}: {error}", hint=error.hint)]
+    if not kind.low <= value <= kind.high:
+        low, high = (show_quantity(Quantity(v, kind.dimension)) for v in (kind.low, kind.high))
+        told = f"--set: {name} ({kind.meaning}) of {text} is absurd"
+        return [Diagnostic(told, hint=f"it lies between {low} and {high}")]
+    values[name] = value.numerator if value.denominator == 1 else value
+    return []
 
 
 def bind(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from formwright.flow.chips import open_chip
-from formwright.flow.parameters import bind, parse_settings
+from formwright.flow.parameters import bind, parse_settings, split_chip_settings
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
 from formwright.lang import load
@@ -17,8 +17,15 @@ Method = Literal["auto", "milp", "enumerate"]
 def open_problem(reference: str, chip: str, settings: str) -> tuple[Template, dict[str, Scalar]]:
     """The template, and a value for every name of its scope."""
     _, template = load(reference)
+    return template, bound(template, chip, settings)
+
+
+def bound(template: Template, chip: str, settings: str) -> dict[str, Scalar]:
+    """A value for every name of the scope: fields of ``--set`` before those of the chip."""
     machine = open_chip(chip)
-    return template, bind(template, machine.parameters(), parse_settings(settings), machine.name)
+    extents, fields = split_chip_settings(settings)
+    values = parse_settings(extents)
+    return bind(template, machine.parameters() | fields, values, machine.name)
 
 
 def solve_template(
