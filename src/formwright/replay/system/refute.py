@@ -12,6 +12,7 @@ from formwright.replay.system.domain import Domain, Values, boxes, domain, drawn
 from formwright.replay.system.explore import Limits
 from formwright.replay.system.findings import is_fault
 from formwright.replay.system.instance import Exploration, Found, explored, step_of
+from formwright.replay.system.made import plain
 from formwright.replay.system.tell import counterexample
 
 DEFAULT_SECONDS = 5.0
@@ -55,7 +56,7 @@ def refute_step(
     values; then everything small. ``None``: none was found in ``seconds``.
     """
     around = domain(template)
-    hint = {n: v for n, v in values.items() if n in around.used or n in around.rest}
+    hint: Values = {n: plain(v) for n, v in values.items() if n in around.used or n in around.rest}
     start = thread_time()
     search = _Search(template, around, start + seconds)
     scope = template.scope
