@@ -130,7 +130,7 @@ def judge(variant: Variant, base: Judgement | None = None) -> Judgement:
         return _refuted(refuted, base, proof.seconds)
     if refuted or proof.verdict == "vacuous":
         return Judgement("infeasible", _words(missed), seconds=proof.seconds, details=_why(missed))
-    underived = [o for o in missed if o.detail.startswith("not derived")]
+    underived = [o for o in missed if _underived(o)]
     if len(underived) < len(missed):
         rest = [o for o in missed if o not in underived]
         kind: Kind = "failed certificate" if all(_failed(o) for o in rest) else "unresolved"
@@ -174,6 +174,11 @@ def _words(obligations: Sequence[Obligation]) -> tuple[str, ...]:
 
 def _why(obligations: Sequence[Obligation]) -> tuple[str, ...]:
     return tuple(f"{o.name}: {o.detail}" for o in obligations)
+
+
+def _underived(obligation: Obligation) -> bool:
+    """The rules do not reach it: no condition was stated, or no ranks were found."""
+    return obligation.detail.startswith("not derived") or obligation.condition == "progress"
 
 
 def _failed(obligation: Obligation) -> bool:

@@ -6,6 +6,8 @@ from formwright.replay.owners import OwnerPolicy
 from formwright.replay.schedule import TEXTUAL, AsyncPolicy, Delay, Schedule
 
 RANDOM_RUNS = 24
+OTHER_SEEDS = 3
+"""Further random owners that are tried with delays."""
 _OTHER_OWNERS: tuple[OwnerPolicy, ...] = ("apart", "columns", "swapped", "random")
 _OTHER_TIMES: tuple[AsyncPolicy, ...] = ("late", "split")
 
@@ -34,6 +36,8 @@ def adversarial(barriers: int, agents: int, asynchronous: bool) -> Iterator[Sche
         yield Schedule(owners=owners)
         for time in times:
             yield from _delays(owners, barriers, agents, time)
+    for seed in range(1, OTHER_SEEDS + 1):
+        yield from _delays("random", barriers, agents, "early", seed)
     for seed in range(RANDOM_RUNS):
         yield Schedule(
             order="random",
@@ -46,16 +50,16 @@ def adversarial(barriers: int, agents: int, asynchronous: bool) -> Iterator[Sche
 
 
 def _delays(
-    owners: OwnerPolicy, barriers: int, agents: int, time: AsyncPolicy
+    owners: OwnerPolicy, barriers: int, agents: int, time: AsyncPolicy, seed: int = 0
 ) -> Iterator[Schedule]:
     if agents < 2:
         return
     for after in range(barriers, -1, -1):
         for rank in range(agents):
-            yield Schedule(delay=Delay(rank, after), owners=owners, asynchronous=time)
+            yield Schedule(delay=Delay(rank, after), owners=owners, asynchronous=time, seed=seed)
     for rank in range(agents):
-        yield Schedule(delay=Delay(rank), owners=owners, asynchronous=time)
-        yield Schedule(delay=Delay(rank, lead=True), owners=owners, asynchronous=time)
+        yield Schedule(delay=Delay(rank), owners=owners, asynchronous=time, seed=seed)
+        yield Schedule(delay=Delay(rank, lead=True), owners=owners, asynchronous=time, seed=seed)
 
 
 def _between_grids() -> Iterator[Schedule]:

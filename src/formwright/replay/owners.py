@@ -11,9 +11,17 @@ same from the last agent. ``columns``: ``dist`` cells in turn, others in blocks.
 
 
 def owner_of_cell(
-    policy: OwnerPolicy, index: tuple[int, ...], shape: tuple[int, ...], size: int, seed: int
+    policy: OwnerPolicy,
+    buffer: str,
+    index: tuple[int, ...],
+    shape: tuple[int, ...],
+    size: int,
+    seed: int,
 ) -> int:
-    """The agent for the first indices of a ``dist`` buffer: equal indices, equal owner."""
+    """The agent for the first indices of a ``dist`` buffer: equal indices, equal owner.
+
+    At random the owners of two buffers have nothing to do with one another.
+    """
     place, total = 0, 1
     for i, extent in zip(index, shape, strict=True):
         place, total = place * extent + i, total * extent
@@ -27,7 +35,7 @@ def owner_of_cell(
         case "apart":
             return 0
         case "random":
-            return crc32(repr((seed, index)).encode()) % size
+            return crc32(repr((seed, buffer, index)).encode()) % size
         case _:
             assert_never(policy)
 

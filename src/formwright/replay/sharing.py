@@ -88,6 +88,8 @@ def _by_cell(
     for point in points:
         env.update(zip(node.names, point, strict=True))
         index = tuple([i(env) for i in access.index[:count]])
-        owner = owner_of_cell(schedule.owners, index, shape, share.size, schedule.seed)
+        owner = owner_of_cell(
+            schedule.owners, access.buffer, index, shape, share.size, schedule.seed
+        )
         if owner == share.rank:
             yield point

@@ -39,6 +39,7 @@ class Coverage:
 
     def _covered(self, product: int) -> Query:
         facts, output, reduction = self._tokens.arbitrary()
+        facts += self._tokens.masks(product, output, reduction)
         wrong: list[Formula] = []
         hints: list[Poly] = []
         for site in self._outputs:

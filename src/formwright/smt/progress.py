@@ -10,7 +10,7 @@ from itertools import combinations, product
 
 from formwright.ir.expr import Expr
 from formwright.ir.program import Arrive, Await, For
-from formwright.smt.atoms import Atoms
+from formwright.smt.atoms import Atoms, Floor
 from formwright.smt.counters import Counters, Place, agent_of, await_of, counter_of, textual
 from formwright.smt.counts import Count, runs_of
 from formwright.smt.encode import UnderivableError, number, truth
@@ -32,8 +32,10 @@ from formwright.smt.terms import (
     symbol,
 )
 
-Shifts = dict[tuple[Expr, ...], Poly]
-"""How many iterations later each role is than the first, in the schedule that ends."""
+Pace = tuple[Poly, Poly]
+"""Iterations of a role in one round of the schedule that ends, and how many rounds it is late."""
+
+Paces = dict[tuple[Expr, ...], Pace]
 
 
 class Progress:
@@ -77,22 +79,28 @@ class Progress:
     # ranks
 
     def _ranked(self) -> Sequence[Query]:
-        """No query is left if some shifts of the roles rank everything."""
+        """No query is left if some paces of the roles rank everything."""
         roles = list(dict.fromkeys(s.role for s in self._synchronising))
         self._refuse_overlap(roles)
-        steps = [
-            ZERO,
-            *(symbol(d) for d in self._decisions),
-            *(symbol(d).scaled(-1) for d in self._decisions),
-        ]
         first: list[Query] = []
-        for picked in product(steps, repeat=len(roles) - 1):
-            shifts = dict(zip(roles, (ZERO, *picked), strict=True))
-            queries = [self._late(site, shifts) for site in self._waits]
+        for paces in self._paces(roles):
+            queries = [self._late(site, paces) for site in self._waits]
             if all(self._impossible([*q.facts, q.goal]) for q in queries):
                 return []
             first = first or queries
         return first
+
+    def _paces(self, roles: Sequence[tuple[Expr, ...]]) -> Iterator[Paces]:
+        """All roles abreast; then some late by a decision; then some by rounds of a decision."""
+        names = [symbol(d) for d in self._decisions]
+        late: list[Pace] = [(ONE, ZERO), *((ONE, d) for d in names)]
+        late += [(ONE, d.scaled(-1)) for d in names]
+        for picked in product(late, repeat=len(roles) - 1):
+            yield dict(zip(roles, ((ONE, ZERO), *picked), strict=True))
+        several: list[Pace] = [(ONE, ZERO), *((d, ZERO) for d in names)]
+        for picked in product(several, repeat=len(roles)):
+            if any(pace != (ONE, ZERO) for pace in picked):
+                yield dict(zip(roles, picked, strict=True))
 
     def _refuse_overlap(self, roles: Sequence[tuple[Expr, ...]]) -> None:
         """Each agent keeps to one role of one team, so that ranks rise along its text."""
@@ -110,7 +118,7 @@ class Progress:
             if not self._impossible(both):
                 raise UnderivableError("an agent of two roles", one.span)
 
-    def _late(self, site: Site, shifts: Shifts) -> Query:
+    def _late(self, site: Site, paces: Paces) -> Query:
         """An await whose arrivals do not all have a lower rank."""
         run = fresh(site, "e", {}, 0)
         where = self._counters.place(run)
@@ -120,16 +128,14 @@ class Progress:
         total = Count()
         for other in self._arrivals:
             if counter_of(other).counter == name:
-                total = total + self._lower(other, run, where, who.agent, shifts)
+                total = total + self._lower(other, run, where, who.agent, paces)
         done = total.poly(self._atoms)
         enough = conj((who.exactly, le(threshold, done * who.count)))
         facts = [*guards(run, self._atoms), implies(le(ONE, who.count), who.member)]
         wrong = negated(disj((le(threshold, ZERO), enough)))
         return Query(tuple(facts), wrong, (done * who.count,), (Actor(run, "waits", ""),))
 
-    def _lower(
-        self, site: Site, wait: Instance, where: Place, agent: Poly, shifts: Shifts
-    ) -> Count:
+    def _lower(self, site: Site, wait: Instance, where: Place, agent: Poly, paces: Paces) -> Count:
         """Arrivals of one agent at one statement with a lower rank than the await's."""
         mine, other = self._stage(site), self._stage(wait.site)
         level = self._main(site)
@@ -143,14 +149,22 @@ class Progress:
             assert at is not None
             node = wait.site.frames[at].node
             assert isinstance(node, For)
-            shift = shifts[wait.site.role] - shifts[site.role]
-            after = ONE if site.number < wait.site.number else ZERO
-            cap = (level, wait.env[node.var] + shift + after)
+            (mine_each, mine_late), (each, late) = paces[site.role], paces[wait.site.role]
+            here = self._atoms.make(Floor(wait.env[node.var], each))
+            ahead = self._number(site, paces) < self._number(wait.site, paces)
+            after = ONE if ahead else ZERO
+            cap = (level, mine_each * (here + late - mine_late + after))
         start = site.agent
         names = [n for f in site.frames[start - 1 : start] for n in f.binds()]
         env = {**wait.env, names[0]: agent}
         counted = self._counters.counted(counter_of(site).counter, where)
         return runs_of(site, start, env, cap, counted, self._atoms)
+
+    def _number(self, site: Site, paces: Paces) -> int:
+        """The place in a round: of a role that goes round several times, one for all it does."""
+        if paces[site.role][0] == ONE:
+            return site.number
+        return min(s.number for s in self._synchronising if s.role == site.role)
 
     def _main(self, site: Site) -> int | None:
         """The frame of the loop that counters of its role go round in: the last such loop."""

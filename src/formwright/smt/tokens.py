@@ -1,7 +1,7 @@
 """Where in the workload a chain belongs: its output cell and its reduction index."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -10,17 +10,21 @@ from formwright.ir.program import Index, Literal, Op, Read, Select, Value
 from formwright.ir.template import Workload
 from formwright.smt.atoms import Atoms
 from formwright.smt.chains import Chain, factor_cells, target
-from formwright.smt.encode import UnderivableError, number
-from formwright.smt.terms import ZERO, Formula, Poly, conj, eq, le, lt, symbol
+from formwright.smt.encode import UnderivableError, number, truth
+from formwright.smt.terms import ZERO, Formula, Poly, conj, eq, le, lt, negated, symbol
 from formwright.smt.witness import eliminate
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One product of the workload: a coefficient and input cells by index expressions."""
+    """One product of the workload: a coefficient and input cells by index expressions.
+
+    ``when``: the conditions of the selects around it, with the side that it stands on.
+    """
 
     coefficient: Fraction
     factors: tuple[tuple[str, tuple[Expr, ...]], ...]
+    when: tuple[tuple[Expr, bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,18 @@ class Tokens:
         solved, rest = eliminate([w - h for w, h in pairs], unknown, self._atoms)
         if len(solved) < len(unknown):
             raise UnderivableError("a reduction index that no input fixes", self._workload.span)
-        agrees = conj(eq(r, ZERO) for r in rest)
-        return Token(matching[0], output, tuple(solved[u] for u in unknown), agrees)
+        reduction = tuple(solved[u] for u in unknown)
+        masks = self.masks(matching[0], output, reduction)
+        agrees = conj((*(eq(r, ZERO) for r in rest), *masks))
+        return Token(matching[0], output, reduction, agrees)
+
+    def masks(
+        self, product: int, output: Sequence[Poly], reduction: Sequence[Poly]
+    ) -> list[Formula]:
+        """What makes the workload have a product at this place."""
+        env = dict(zip(self.names(), (*output, *reduction), strict=True))
+        found = [(truth(c, env, self._atoms), side) for c, side in self.products[product].when]
+        return [held if side else negated(held) for held, side in found]
 
     def named(self, token: Token) -> tuple[tuple[str, Poly], ...]:
         return tuple(zip(self.names(), (*token.output, *token.reduction), strict=True))
@@ -128,13 +142,16 @@ def products(value: Value) -> list[Product]:
             return [_scaled(p, -1) for p in products(a)]
         case Op("*", (a, b)):
             return [
-                Product(p.coefficient * q.coefficient, p.factors + q.factors)
+                Product(p.coefficient * q.coefficient, p.factors + q.factors, p.when + q.when)
                 for p in products(a)
                 for q in products(b)
             ]
-        case Op() | Index() | Select():
+        case Select(cond, a, b):
+            yes = [replace(p, when=((cond, True), *p.when)) for p in products(a)]
+            return yes + [replace(p, when=((cond, False), *p.when)) for p in products(b)]
+        case Op() | Index():
             raise UnderivableError("a workload that is no sum of products", value.span)
 
 
 def _scaled(product: Product, factor: int) -> Product:
-    return Product(product.coefficient * factor, product.factors)
+    return replace(product, coefficient=product.coefficient * factor)

@@ -149,9 +149,24 @@ def _grounded(
             if name in team_names(draft.site) or not _occurs(free, run):
                 continue
             node = frame.node
+            block = _block_of(draft, free, run, atoms)
+            if block is not None:
+                run = Instance(run.site, {n: p.substituted(block) for n, p in run.env.items()})
+                continue
             low = number(node.lo, run.env, atoms) if isinstance(node, For) else ZERO
             run = Instance(run.site, {n: p.substituted({free: low}) for n, p in run.env.items()})
     return run
+
+
+def _block_of(draft: Draft, free: str, run: Instance, atoms: Atoms) -> dict[str, Poly] | None:
+    """Which block an iteration is in, where an inner loop begins at one: ``q in p*T ..``."""
+    for frame in draft.site.frames[draft.depth :]:
+        node = frame.node
+        if isinstance(node, For) and free not in run.env[node.var].symbols():
+            first = number(node.lo, run.env, atoms)
+            if free in first.symbols():
+                return mixed_radix(run.env[node.var], first, [free], atoms) or None
+    return None
 
 
 def _occurs(free: str, run: Instance) -> bool:
