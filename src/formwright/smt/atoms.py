@@ -95,6 +95,7 @@ class Atoms:
     by_name: dict[str, Atom] = field(default_factory=dict)
     names: dict[Atom, str] = field(default_factory=dict)
     made_of: dict[str, frozenset[str]] = field(default_factory=dict)
+    defined: dict[str, Formula] = field(default_factory=dict)
 
     def is_integer(self, poly: Poly) -> bool:
         return not any(
@@ -152,6 +153,12 @@ class Atoms:
 
     def definition(self, name: str) -> Formula:
         """What is true of the symbol ``name``."""
+        found = self.defined.get(name)
+        if found is None:
+            found = self.defined[name] = self._definition(name)
+        return found
+
+    def _definition(self, name: str) -> Formula:
         atom, me = self.by_name[name], symbol(name)
         match atom:
             case Ceil(num, den):

@@ -108,7 +108,7 @@ class Prover:
         for goal in implied_goals(template, atoms):
             yield self._task(goal, self._k1, constraints)
         if step is not None:
-            self._setting = Setting(template, step, atoms)
+            self._setting = Setting(template, step, atoms, self._k2.positive)
             yield from self._step_tasks(self._setting, k2)
             yield self._fixed("designs in scope", "K3", "menu", 5, self._menus)
             return
@@ -144,17 +144,17 @@ class Prover:
         """
         contradict = "scope, menus and {} contradict one another"
         for word, solver in (("constraints", self._k1), ("requirements", self._k2)):
-            point = solver.consistent(setting.tokens().facts)
+            point = solver.consistent(setting.tokens().rigid)
             if point.status == "unsat":
                 return Outcome("vacuous", contradict.format(word))
             if point.status == "unknown":
                 return Outcome("unresolved", f"scope, menus and {word}: {point.reason}")
-        for action, formulas in acting_conditions(setting):
+        for claim, formulas in acting_conditions(setting):
             point = self._k2.consistent(formulas)
             if point.status == "unsat":
-                return Outcome("vacuous", f"the action {action} can never act in a related state")
+                return Outcome("vacuous", f"never: {claim}")
             if point.status == "unknown":
-                return Outcome("unresolved", f"the action {action}: {point.reason}")
+                return Outcome("unresolved", f"{claim}: {point.reason}")
         return Outcome("proved", "the premises hold together and every action can act")
 
     def _impossible(self, conditions: Sequence[Formula]) -> bool:
@@ -205,15 +205,27 @@ class Prover:
     def _settled(self, goal: Goal, ordinal: int, solver: Solver, choices: Choices) -> Outcome:
         if self._reuse is None:
             return self._goal(goal, solver, choices)
-        return self._reuse.settled(goal, ordinal, solver, lambda: self._goal(goal, solver, choices))
 
-    def _goal(self, goal: Goal, solver: Solver, choices: Choices) -> Outcome:
-        """Proved if every query is unsatisfiable; the first that is not decides."""
+        def ask(done: int, count: int) -> Outcome:
+            return self._goal(goal, solver, choices, done, count)
+
+        return self._reuse.settled(goal, ordinal, solver, ask)
+
+    def _goal(
+        self, goal: Goal, solver: Solver, choices: Choices, done: int = -1, count: int = 0
+    ) -> Outcome:
+        """Proved if every query is unsatisfiable; the first that is not decides.
+
+        Of ``count`` queries the first ``done`` are known to be, the next is not excluded.
+        """
         try:
             queries = goal.build()
+            start = done if len(queries) == count else -1
             cases = 0
-            for query in queries:
-                answer = solver.answer(query)
+            for number, query in enumerate(queries):
+                if number < start:
+                    continue
+                answer = solver.answer(query, tried=number == start)
                 cases += answer.cases
                 if answer.status == "unknown":
                     return Outcome("unresolved", answer.reason, limited=True)

@@ -6,9 +6,10 @@ polynomial (a ceiling, a quotient, a minimum, a choice) is a symbol of its own, 
 content, with a definition that :mod:`formwright.smt.atoms` gives.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import assert_never
 
 Number = int | Fraction
@@ -21,6 +22,14 @@ class Poly:
     """A sum of coefficient times product; no coefficient is 0, products are sorted."""
 
     terms: tuple[tuple[Mono, Number], ...]
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Formulas are keys everywhere: a tree that is hashed once makes proofs twice as fast.
+        object.__setattr__(self, "_hash", hash(self.terms))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __add__(self, other: "Poly") -> "Poly":
         return _collect((*self.terms, *other.terms))
@@ -44,7 +53,7 @@ class Poly:
         return coefficient if len(self.terms) == 1 and mono == () else None
 
     def symbols(self) -> frozenset[str]:
-        return frozenset(name for mono, _ in self.terms for name in mono)
+        return _symbols(self)
 
     def coefficient(self, name: str) -> Number | None:
         """The number before ``name``, if ``name`` occurs only there and linearly."""
@@ -89,6 +98,11 @@ class Poly:
                 return None
             parts.append((tuple(rest), ratio.numerator))
         return _collect(parts)
+
+
+@lru_cache(maxsize=1 << 16)
+def _symbols(poly: Poly) -> frozenset[str]:
+    return frozenset(name for mono, _ in poly.terms for name in mono)
 
 
 def _without(mono: Mono, name: str) -> Mono:
@@ -143,11 +157,25 @@ class Eq:
 @dataclass(frozen=True, slots=True)
 class All:
     parts: tuple["Formula", ...]
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((1, self.parts)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
     parts: tuple["Formula", ...]
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((2, self.parts)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +224,11 @@ def conj(parts: Iterable[Formula]) -> Formula:
     return next(iter(flat)) if len(flat) == 1 else All(tuple(flat))
 
 
+def parts(formula: Formula) -> tuple[Formula, ...]:
+    """What is joined by ``and``."""
+    return formula.parts if isinstance(formula, All) else (formula,)
+
+
 def disj(parts: Iterable[Formula]) -> Formula:
     """At least one of ``parts``, flat, without repeats."""
     flat: dict[Formula, None] = {}
@@ -230,15 +263,15 @@ def implies(left: Formula, right: Formula) -> Formula:
     return disj((negated(left), right))
 
 
-def polys(formula: Formula) -> Iterator[Poly]:
+@lru_cache(maxsize=1 << 16)
+def polys(formula: Formula) -> tuple[Poly, ...]:
     """Every polynomial that a formula compares."""
     match formula:
         case Le(poly) | Lt(poly) | Eq(poly):
-            yield poly
+            return (poly,)
         case All(parts) | Any(parts):
-            for part in parts:
-                yield from polys(part)
+            return tuple(poly for part in parts for poly in polys(part))
         case Negation(part):
-            yield from polys(part)
+            return polys(part)
         case _:
             assert_never(formula)

@@ -123,7 +123,7 @@ def steps(refinement: Refinement, firing: Firing) -> Iterator[Step]:
     """One step for each line of ``match``, and one without coarse actions if none holds."""
     atoms = firing.before.cells.atoms
     facts: tuple[Formula, ...] = ()
-    for match in _matches(refinement, firing.action):
+    for match in matches_of(refinement, firing.action):
         chosen = facts
         if match.when is not None:
             condition = truth(match.when, firing.before, atoms)
@@ -135,7 +135,8 @@ def steps(refinement: Refinement, firing: Firing) -> Iterator[Step]:
     yield _step(refinement.coarse, firing, facts, ())
 
 
-def _matches(refinement: Refinement, action: Action) -> list[Match]:
+def matches_of(refinement: Refinement, action: Action) -> list[Match]:
+    """The lines of ``match`` about ``action``, in their order."""
     return [m for m in refinement.matches if m.action == action.name]
 
 

@@ -27,9 +27,15 @@ def step_goals(setting: Setting) -> Iterator[Goal]:
 
 
 def acting_conditions(setting: Setting) -> Iterator[tuple[str, list[Formula]]]:
-    """S22: what has to hold together for each fine action to act."""
+    """S22: what has to hold together for states to be related, and for each action to act.
+
+    What is related is looked at in full once; for an action, as far as it bears on its guards.
+    """
+    whole = setting.case().query(TRUE, everything=True)
+    yield "all clauses of the relation hold together", list(whole.facts)
     for action in setting.refinement.fine.actions:
-        yield action.name, list(setting.acting(action).case.copy().query(TRUE).facts)
+        query = setting.acting(action).case.copy().query(TRUE)
+        yield f"the action {action.name} can act in a related state", list(query.facts)
 
 
 def shown_state(setting: Setting, query: Query, values: Mapping[str, Number]) -> dict[str, Number]:

@@ -11,7 +11,7 @@ from formwright.smt.step.known import Case, ranged, refuted_clause
 from formwright.smt.step.setting import Kept, Setting
 from formwright.smt.step.state import Names
 from formwright.smt.step.stating import goal, unless_plain
-from formwright.smt.step.sums import Sum
+from formwright.smt.step.sums import Sum, Touched, at_own_index, read_of
 from formwright.smt.step.totals import whole_sum
 from formwright.smt.terms import TRUE, ZERO, Formula, Poly, conj, disj, eq, lt, negated
 
@@ -70,14 +70,38 @@ def kept_goals(setting: Setting) -> Iterator[Goal]:
 
 
 def _kept(setting: Setting, action: Action, kept: Kept) -> Iterator[Query]:
-    """A clause that reads nothing which changed is the same formula before and after."""
+    """A clause about one index, read there only, is looked at where the step changes cells.
+
+    One that reads nothing which changed is the same formula before and after.
+    """
     for step, case in setting.stepping(action):
         before = setting.names(prefix=kept.prefix)
         after = setting.names(step.after, kept.prefix)
+        places = _places(kept, before, step.touched)
+        if places is not None:
+            for place in places:
+                ranges, inner = ranged(kept.forall, [place], after)
+                wrong = negated(truth(kept.holds, inner, setting.atoms))
+                yield from unless_plain(case.copy(), conj([*ranges, wrong]))
+            continue
         inner = case.arbitrary(kept.forall, after)
         values = [inner[i.name] for i in kept.forall]
         if _at(kept, values, before) != _at(kept, values, after):
             yield from unless_plain(case, negated(truth(kept.holds, inner, setting.atoms)))
+
+
+def _places(kept: Kept, before: Names, touched: Touched) -> list[Poly] | None:
+    """The only indices at which a clause can change, if it is about one index alone."""
+    if len(kept.forall) != 1:
+        return None
+    index = kept.forall[0]
+    bounds = [e for e in (index.lo, index.hi) if e is not None]
+    if any(read_of(e, before, touched) for e in bounds):
+        return None
+    if not at_own_index(kept.holds, index.name, before, touched):
+        return None
+    read = read_of(kept.holds, before, touched)
+    return list({p: None for n in read for p in touched[n] if p is not None})
 
 
 def _at(kept: Kept, values: Sequence[Poly], names: Names) -> tuple[list[Formula], Formula]:

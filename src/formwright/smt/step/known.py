@@ -15,7 +15,7 @@ has it. Cells that instances bring in are terms of a second round.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
 from formwright.ir.expr import Expr
@@ -91,16 +91,26 @@ def ranged(
     return ranges, names
 
 
+def is_state(name: str) -> bool:
+    """A symbol of a variable or of a cell, not of a parameter, token or new name."""
+    return "@" in name and "@@" not in name
+
+
 def symbols_of(formulas: Iterable[Formula]) -> set[str]:
     return {n for f in formulas for p in polys(f) for n in p.symbols()}
 
 
 @dataclass(slots=True)
 class Case:
-    """One query in the making: what is known, and the terms to use it for."""
+    """One query in the making: what is known, and the terms to use it for.
+
+    ``rigid`` are facts about ``tokens``, which are terms only of queries that name them.
+    """
 
     cells: Cells
     known: list[Universal]
+    rigid: list[Formula] = field(default_factory=list)
+    tokens: list[tuple[Key, Poly]] = field(default_factory=list)
     facts: list[Formula] = field(default_factory=list)
     pool: Pool = field(default_factory=dict)
     named: dict[str, Poly] = field(default_factory=dict)
@@ -122,34 +132,65 @@ class Case:
 
     def copy(self) -> "Case":
         pool = {k: dict(v) for k, v in self.pool.items()}
-        named = dict(self.named)
-        return Case(self.cells, [*self.known], [*self.facts], pool, named, self.fresh)
+        return replace(
+            self, known=[*self.known], facts=[*self.facts], pool=pool, named=dict(self.named)
+        )
 
-    def query(self, goal: Formula) -> Query:
-        """``facts``, what follows from ``known``, and ``goal``: hoped to be impossible."""
-        atoms = self.cells.atoms
-        names = set(atoms.closure(symbols_of([*self.facts, goal])))
+    def query(self, goal: Formula, everything: bool = False) -> Query:
+        """``facts``, what follows from ``known``, and ``goal``: hoped to be impossible.
+
+        Left out is what shares no part of the state with the rest: clauses without indices, and
+        tokens. ``everything`` leaves nothing out, to ask whether all of it can hold.
+        """
+        names = set(self.cells.atoms.closure(symbols_of([*self.facts, goal])))
         found: dict[Formula, None] = {}
         seen: dict[int, set[tuple[Poly, ...]]] = {}
         for _ in range(2):
-            self._index_terms(names)
+            self._single_clauses(names, found, everything)
+            self._terms(names, everything)
             for place, clause in enumerate(self.known):
+                if not clause.forall:
+                    continue
                 for instance in clause.instances(self.pool, seen.setdefault(place, set())):
                     found[instance.formula] = None
                     names |= instance.names
-        more = [*self._of_variables(names)]
-        used = sorted(names | set(atoms.closure(symbols_of(more))))
-        facts = (*self.facts, *found, *more, *self.cells.congruence(used))
+        self._single_clauses(names, found, everything)
+        return self._query(goal, names, found)
+
+    def _query(self, goal: Formula, names: set[str], found: Iterable[Formula]) -> Query:
+        more = list(self._of_variables(names))
+        used = sorted(names | set(self.cells.atoms.closure(symbols_of(more))))
+        facts = (*self.rigid, *self.facts, *found, *more, *self.cells.congruence(used))
         shown = tuple((n, p) for n, p in self.named.items())
         return Query(tuple(f for f in facts if f != TRUE), goal, given=shown)
 
-    def _index_terms(self, names: Iterable[str]) -> None:
+    def _single_clauses(
+        self, names: set[str], found: dict[Formula, None], everything: bool
+    ) -> None:
+        """Clauses without indices that share a variable with ``names``, again and again."""
+        left = [c.at(()) for c in self.known if not c.forall]
+        before = -1
+        while before != len(left):
+            before = len(left)
+            for instance in left:
+                state = {n for n in instance.names if is_state(n)}
+                if everything or not state or state & names:
+                    found[instance.formula] = None
+                    names |= instance.names
+            left = [i for i in left if i.formula not in found]
+
+    def _terms(self, names: set[str], everything: bool) -> None:
+        """Indices of cells, and tokens that occur (those that occur in no index too)."""
         for name in sorted(names):
             read = self.cells.reads.get(name)
             if read is not None:
                 index = self.cells.variables[read.name].index
                 assert index is not None
                 self.pool.setdefault(key_of(index), {})[read.index] = None
+                names |= set(self.cells.atoms.closure(read.index.symbols()))
+        for key, value in self.tokens:
+            if everything or value.symbols() & names:
+                self.pool.setdefault(key, {})[value] = None
 
     def _of_variables(self, names: Iterable[str]) -> Iterator[Formula]:
         """The ranges of the variables and cells that a query names."""

@@ -4,7 +4,8 @@ Both are looked at where they are evaluated: behind the left side of ``and``, ``
 ``=>``, and on the side of an ``if`` that is chosen (as :mod:`formwright.smt.lazy` has it).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
+from dataclasses import dataclass
 from typing import assert_never
 
 from formwright.ir.expr import (
@@ -23,11 +24,11 @@ from formwright.ir.expr import (
     Truth,
     Var,
 )
-from formwright.ir.show import show_expr
+from formwright.smt.atoms import Atoms, Ceil
 from formwright.smt.encode import number, truth
 from formwright.smt.lazy import Way, divisors
 from formwright.smt.step.state import Names, inside
-from formwright.smt.terms import ONE, TRUE, ZERO, Formula, conj, le, lt, negated, symbol
+from formwright.smt.terms import ONE, ZERO, All, Formula, Poly, conj, le, lt, negated, symbol
 
 Bound = tuple[str, ...]
 
@@ -65,27 +66,55 @@ def cells(expr: Expr, way: Way = (), bound: Bound = ()) -> Iterator[tuple[Way, B
             assert_never(expr)
 
 
-def missing(exprs: Iterable[Expr], names: Names) -> dict[Formula, str]:
-    """Each way in which one of ``exprs`` would have no value, in words."""
-    found: dict[Formula, str] = {}
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What must hold where all of ``way`` does."""
+
+    way: tuple[Formula, ...]
+    holds: Formula
+
+    def wrong(self, known: Container[Formula]) -> Formula:
+        """That it does not hold; ``FALSE`` where every part of it is ``known``."""
+        parts = self.holds.parts if isinstance(self.holds, All) else (self.holds,)
+        left = [p for p in parts if p not in known]
+        return conj([*self.way, negated(conj(left))])
+
+
+def needs(exprs: Iterable[Expr], names: Names) -> list[Need]:
+    """What ``exprs`` need to have values, each once."""
+    found: dict[Need, None] = {}
     atoms = names.cells.atoms
     for expr in exprs:
         for way, bound, cell in cells(expr):
             variable = names.cells.variables.get(names.prefix + cell.name)
-            inner = _unknown(names, bound)
             if variable is None or variable.index is None:
                 continue
+            inner = _unknown(names, bound)
             place = number(cell.index[0], inner, atoms)
-            outside = negated(inside(variable.index, place, inner))
-            wrong = conj([*(truth(c, inner, atoms) for c in way), outside])
-            found.setdefault(wrong, f"{show_expr(cell)} is outside its range")
+            chosen = tuple(truth(c, inner, atoms) for c in way)
+            found[Need(chosen, inside(variable.index, place, inner))] = None
         for divisor in divisors(expr):
             inner = _unknown(names, divisor.bound)
             value = number(divisor.expr, inner, atoms)
-            low = le(value, ZERO) if divisor.exact else lt(value, ONE)
-            wrong = conj([*(truth(c, inner, atoms) for c in divisor.way), low])
-            found.setdefault(wrong, f"the divisor {show_expr(divisor.expr)} is below 1")
-    return {f: text for f, text in found.items() if negated(f) != TRUE}
+            if not plainly_positive(value, names.cells.positive, atoms):
+                low = lt(ZERO, value) if divisor.exact else le(ONE, value)
+                found[Need(tuple(truth(c, inner, atoms) for c in divisor.way), low)] = None
+    return list(found)
+
+
+def plainly_positive(value: Poly, positive: Collection[str], atoms: Atoms) -> bool:
+    """At least 1 for whatever names that are at least 1: a sum of products of such."""
+
+    def is_positive(name: str) -> bool:
+        match atoms.by_name.get(name):
+            case Ceil(num, den):
+                return all(plainly_positive(p, positive, atoms) for p in (num, den))
+            case _:
+                return name in positive
+
+    return bool(value.terms) and all(
+        c >= 1 and all(is_positive(n) for n in mono) for mono, c in value.terms
+    )
 
 
 def _unknown(names: Names, bound: Bound) -> Names:

@@ -41,10 +41,13 @@ def progress_goals(setting: Setting) -> Iterator[Goal]:
 def _stuck(setting: Setting) -> Query:
     case, names = setting.case(), setting.names()
     picks: Pool = {}
+    tokens: Pool = {}
+    for key, value in case.tokens:
+        tokens.setdefault(key, {})[value] = None
     for pick in setting.refinement.picks:
         names = _picked(pick, setting.refinement, case, names)
         picks.setdefault(key_of(pick.over), {})[names[pick.name]] = None
-    terms = {**case.pool, **picks}
+    terms = {**tokens, **picks}
     fine = setting.refinement.fine
     idle = [negated(truth(fine.final, setting.names(), setting.atoms))]
     for action in fine.actions:

@@ -1,18 +1,21 @@
 """S15 but for what actions keep: cells in range, divisors from 1 on."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from formwright.ir.expr import Expr
-from formwright.ir.system import Action, Index
-from formwright.smt.encode import number
+from formwright.ir.expr import Cell, Expr
+from formwright.ir.system import Action
+from formwright.smt.encode import truth
 from formwright.smt.goals import Goal, Query
-from formwright.smt.step.firing import assume
+from formwright.smt.step.firing import assume, matches_of
 from formwright.smt.step.known import Case
-from formwright.smt.step.partial import missing
+from formwright.smt.step.partial import needs
 from formwright.smt.step.setting import Setting
-from formwright.smt.step.state import COARSE, Names, inside
-from formwright.smt.step.stating import goal, unless_plain
-from formwright.smt.terms import negated
+from formwright.smt.step.state import COARSE, Names
+from formwright.smt.step.stating import goal
+from formwright.smt.terms import FALSE, Formula, negated, parts
+
+Seen = set[Formula]
 
 
 def range_goals(setting: Setting) -> Iterator[Goal]:
@@ -30,47 +33,52 @@ def range_goals(setting: Setting) -> Iterator[Goal]:
 
 
 def _action_reads(setting: Setting, action: Action) -> Iterator[Query]:
-    base = setting.tokens(setting.related)
+    base = setting.case()
     names = base.arbitrary(action.params, setting.names())
-    yield from _guarded_reads(base, action, names)
-    for step, case in setting.stepping(action):
-        for match in setting.refinement.matches:
-            if match.action == action.name:
-                exprs = [*([] if match.when is None else [match.when])]
-                exprs += [a for c in match.calls for a in c.args]
-                yield from _missing(case, exprs, step.fine.before)
+    yield from _guarded(base, action, names)
+    matches = matches_of(setting.refinement, action)
+    lines, before = setting.acting(action).case.copy(), setting.acting(action).firing.before
+    for match in matches:
+        if match.when is not None:
+            yield from _missing(lines, [match.when], before, set())
+            lines.facts.append(negated(truth(match.when, before, setting.atoms)))
+    for place, (step, case) in enumerate(setting.stepping(action)):
+        calls = matches[place].calls if place < len(matches) else ()
+        yield from _missing(case, [a for c in calls for a in c.args], before, set())
         for firing in step.coarse:
-            yield from _guarded_reads(case, firing.action, firing.before)
+            yield from _guarded(case, firing.action, firing.before)
 
 
-def _guarded_reads(base: Case, action: Action, names: Names) -> Iterator[Query]:
-    """Guards one after another, then updates and what is emitted; ``base`` learns the guards."""
+def _guarded(base: Case, action: Action, names: Names) -> Iterator[Query]:
+    """Guards one after another, then updates and what is emitted; ``base`` learns the guards.
+
+    What was shown once need not be again: the facts only grow.
+    """
+    seen: Seen = set()
     for guard in action.guards:
         case = base.copy()
         inner = case.arbitrary(guard.forall, names)
-        yield from _missing(case, [guard.condition], inner)
+        yield from _missing(case, [guard.condition], inner, seen)
         assume(guard, base, names)
     for update in action.updates:
         case, inner = base.copy(), names
-        variable = _index_of(names, update.name)
-        if update.each is not None and variable is not None:
-            index = Index(update.each, variable.lo, variable.hi)
-            inner = case.arbitrary((index,), names)
-        yield from _missing(case, [update.value], inner)
-        if update.index is not None and variable is not None:
-            yield from _missing(case, [update.index], inner)
-            place = number(update.index, inner, names.cells.atoms)
-            yield from unless_plain(case.copy(), negated(inside(variable, place, names)))
-    yield from _missing(base, action.emits, names)
+        index = names.cells.variables[names.prefix + update.name].index
+        if update.each is not None and index is not None:
+            inner = case.arbitrary((replace(index, name=update.each),), names)
+        exprs = [update.value]
+        if update.index is not None:
+            exprs.append(Cell(update.name, (update.index,)))
+        yield from _missing(case, exprs, inner, seen)
+    yield from _missing(base, action.emits, names, seen)
 
 
-def _index_of(names: Names, name: str) -> Index | None:
-    return names.cells.variables[names.prefix + name].index
-
-
-def _missing(case: Case, exprs: Sequence[Expr], names: Names) -> Iterator[Query]:
-    for wrong in missing(exprs, names):
-        yield case.copy().query(wrong)
+def _missing(case: Case, exprs: Sequence[Expr], names: Names, seen: Seen) -> Iterator[Query]:
+    known = {p for f in (*case.rigid, *case.facts) for p in parts(f)}
+    for need in needs(exprs, names):
+        wrong = need.wrong(known)
+        if wrong != FALSE and wrong not in seen:
+            seen.add(wrong)
+            yield case.copy().query(wrong)
 
 
 def _state_reads(setting: Setting) -> Iterator[Query]:
@@ -79,12 +87,13 @@ def _state_reads(setting: Setting) -> Iterator[Query]:
     ends = ((refinement.fine, ""), (refinement.coarse, COARSE))
     for system, prefix in ends:
         exprs = [system.final, *system.result]
-        yield from _missing(setting.case(), exprs, setting.names(prefix=prefix))
+        yield from _missing(setting.case(), exprs, setting.names(prefix=prefix), set())
     terms = [(i.clause.forall, i.clause.condition) for i in refinement.relation]
     terms += [(t.over, t.value) for t in refinement.rank]
     terms += [((t.over,), t.value) for t in refinement.totals]
     terms += [((p.over,), p.value) for p in refinement.picks]
+    seen: Seen = set()
     for forall, expr in terms:
         case = setting.case()
         inner = case.arbitrary(forall, names)
-        yield from _missing(case, [expr], inner)
+        yield from _missing(case, [expr], inner, seen)

@@ -11,7 +11,16 @@ from formwright.ir.template import Template
 from formwright.smt.atoms import Atoms
 from formwright.smt.step.firing import Firing, Step, acting, steps
 from formwright.smt.step.known import Case, Universal
-from formwright.smt.step.state import COARSE, Before, Cells, Names, View, inside, variables_of
+from formwright.smt.step.state import (
+    COARSE,
+    Before,
+    Cells,
+    Names,
+    View,
+    inside,
+    key_of,
+    variables_of,
+)
 from formwright.smt.step.totals import total_facts
 from formwright.smt.terms import Poly, symbol
 
@@ -40,7 +49,13 @@ class Acting:
 class Setting:
     """One step of an inlined template; symbols are shared by all of its conditions."""
 
-    def __init__(self, template: Template, refinement: Refinement, atoms: Atoms) -> None:
+    def __init__(
+        self,
+        template: Template,
+        refinement: Refinement,
+        atoms: Atoms,
+        positive: frozenset[str] = frozenset(),
+    ) -> None:
         scope = template.scope
         parameters = (*scope.extents, *scope.agents, *scope.given, *scope.chip)
         rigid = {p.name for p in parameters} | {d.name for d in template.decisions}
@@ -48,7 +63,7 @@ class Setting:
         variables = variables_of(refinement.coarse, refinement.fine)
         self.refinement = refinement
         self.atoms = atoms
-        self.cells = Cells(atoms, frozenset(rigid), variables, tokens)
+        self.cells = Cells(atoms, frozenset(rigid), variables, tokens, positive)
         self._acting: dict[str, Acting] = {}
 
     @staticmethod
@@ -68,8 +83,9 @@ class Setting:
         names = self.names()
         for token in self._tokens(self.refinement):
             value: Poly = self.cells.tokens[token.name]
-            case.facts.append(inside(token, value, names))
-            case.term(token, value, token.name)
+            case.rigid.append(inside(token, value, names))
+            case.tokens.append((key_of(token), value))
+            case.named[token.name] = value
         return case
 
     def case(self) -> Case:

@@ -20,6 +20,7 @@ from formwright.ir.system import Index, StateVar, System
 from formwright.smt.atoms import Atoms, Choice
 from formwright.smt.encode import StateEnv, UnderivableError, number
 from formwright.smt.terms import (
+    FALSE,
     ONE,
     TRUE,
     ZERO,
@@ -56,17 +57,19 @@ class Read:
 class Cells:
     """The variables of both systems by full name, and the symbols of the cells read so far.
 
-    ``rigid`` are the names of the template's scope and its decisions; ``tokens`` are those of
-    both systems.
+    ``rigid`` are the names of the template's scope and its decisions, ``positive`` those that
+    are at least 1; ``tokens`` are those of both systems.
     """
 
     atoms: Atoms
     rigid: frozenset[str]
     variables: Mapping[str, StateVar]
     tokens: Mapping[str, Poly]
+    positive: frozenset[str] = frozenset()
     reads: dict[str, Read] = field(default_factory=dict)
     symbols: dict[Read, str] = field(default_factory=dict)
     ranges: dict[str, Formula] = field(default_factory=dict)
+    pairs: dict[tuple[Poly, Poly], Formula] = field(default_factory=dict)
 
     def symbol(self, name: str, index: Poly) -> Poly:
         read = Read(name, index)
@@ -85,10 +88,12 @@ class Cells:
             if read is not None:
                 places.setdefault(read.index, {})[read.name] = name
         for (i, here), (j, there) in combinations(places.items(), 2):
-            difference = (i - j).constant()
-            same = [eq(symbol(here[n]), symbol(there[n])) for n in here if n in there]
-            if same and difference is None:
-                yield implies(eq(i, j), conj(same))
+            if (i, j) not in self.pairs:
+                self.pairs[i, j] = eq(i, j)
+            same = [n for n in here if n in there]
+            if same and self.pairs[i, j] != FALSE:
+                cells = (eq(symbol(here[n]), symbol(there[n])) for n in same)
+                yield implies(self.pairs[i, j], conj(cells))
 
 
 def variables_of(coarse: System, fine: System) -> dict[str, StateVar]:

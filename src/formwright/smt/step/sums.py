@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from formwright.ir.expr import Cell, Expr, Var
+from formwright.ir.expr import Sum as BoundedSum
 from formwright.ir.rewrite import children, free_names
 from formwright.ir.system import Index
 from formwright.smt.atoms import Choice
@@ -71,13 +72,7 @@ class Sum:
 
     @property
     def _read(self) -> frozenset[str]:
-        """The changed variables that the value reads."""
-        return frozenset(n for n in self.touched if self._own_name(n) in free_names(self.value))
-
-    def _own_name(self, full: str) -> str:
-        """What the value calls a variable; of a coarse system's own rank the prefix is left out."""
-        prefix = self.before.prefix
-        return full[len(prefix) :] if full.startswith(prefix) else "-"
+        return frozenset(read_of(self.value, self.before, self.touched))
 
     @property
     def _still(self) -> bool:
@@ -100,12 +95,33 @@ class Sum:
 
     @property
     def _plain(self) -> bool:
-        """Each changed variable is read at the sum's own index and changed at single ones."""
-        own = (Var(self._index.name),)
-        moved = {self._own_name(n) for n in self._read}
-        reads = [r for r in _reads(self.value) if r.name in moved]
-        single = all(p is not None for n in self._read for p in self.touched[n])
-        return single and all(isinstance(r, Cell) and r.index == own for r in reads)
+        return at_own_index(self.value, self._index.name, self.before, self.touched)
+
+
+def read_of(expr: Expr, names: Names, touched: Touched) -> dict[str, str]:
+    """The changed variables that ``expr`` reads, with what ``names`` calls them."""
+    free, prefix = free_names(expr), names.prefix
+    own = {n: n[len(prefix) :] for n in touched if n.startswith(prefix)}
+    return {n: short for n, short in own.items() if short in free}
+
+
+def at_own_index(expr: Expr, index: str, names: Names, touched: Touched) -> bool:
+    """Each changed variable is read at ``index`` itself and changed at single places.
+
+    Then ``expr`` changes for no value of ``index`` but those places.
+    """
+    if _binds(expr, index):
+        return False
+    read = read_of(expr, names, touched)
+    own = (Var(index),)
+    cells = [r for r in _reads(expr) if r.name in read.values()]
+    single = all(p is not None for n in read for p in touched[n])
+    return single and all(isinstance(r, Cell) and r.index == own for r in cells)
+
+
+def _binds(expr: Expr, name: str) -> bool:
+    own = isinstance(expr, BoundedSum) and expr.var == name
+    return own or any(_binds(c, name) for c in children(expr))
 
 
 def _reads(expr: Expr) -> Iterator[Var | Cell]:
