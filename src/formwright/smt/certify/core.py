@@ -1,6 +1,6 @@
 """Which facts a contradiction needs, as z3 says; products are symbols of their own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any as Z3Expr
 from typing import assert_never
@@ -27,8 +27,6 @@ class Cores:
         self._solver.set("timeout", milliseconds)
         self._sorts = sorts
         self._relaxed = relaxed
-        self._names: dict[str, Z3Expr] = {}
-        self._formulas: dict[Fact, Z3Expr] = {}
         self._flags: dict[Fact, tuple[str, Z3Expr]] = {}
         self.calls = 0
 
@@ -55,7 +53,8 @@ class Cores:
 
     def _asked(self, facts: Mapping[int, Fact]) -> list[int] | None:
         self.calls += 1
-        flags = {n: self._flag(fact) for n, fact in facts.items()}
+        self._add(facts.values())
+        flags = {n: self._flags[fact] for n, fact in facts.items()}
         if self._solver.check([flag for _, flag in flags.values()]) != z3.unsat:
             return None
         core = {f.decl().name() for f in self._solver.unsat_core()}
@@ -73,39 +72,48 @@ class Cores:
             n: Fraction(v.numerator_as_long(), v.denominator_as_long()) for n, v in found.items()
         }
 
-    def _flag(self, fact: Fact) -> tuple[str, Z3Expr]:
-        found = self._flags.get(fact)
-        if found is None:
+    def _add(self, facts: Iterable[Fact]) -> None:
+        """Facts that the solver has not met, as text: a tenth of the cost of its builders."""
+        rows: list[str] = []
+        names: set[str] = set()
+        for fact in facts:
+            if fact in self._flags:
+                continue
             name = f"fact!{len(self._flags)}"
-            found = self._flags[fact] = (name, z3.Bool(name, self._context))
-            self._solver.add(z3.Implies(found[1], self._formula(fact)))
-        return found
+            self._flags[fact] = (name, z3.Bool(name, self._context))
+            rows.append(
+                f"(declare-const {name} Bool)(assert (=> {name} {self._text(fact, names)}))"
+            )
+        if rows:
+            declared = [f"(declare-const |{n}| {self._sort(n)})" for n in sorted(names)]
+            text = "\n".join([*declared, *rows])
+            self._solver.add(z3.parse_smt2_string(text, ctx=self._context))
 
-    def _formula(self, fact: Fact) -> Z3Expr:
-        found = self._formulas.get(fact)
-        if found is None:
-            found = self._formulas[fact] = self._made(fact)
-        return found
-
-    def _made(self, fact: Fact) -> Z3Expr:
+    def _text(self, fact: Fact, names: set[str]) -> str:
         match fact:
             case Row(relation, terms, bound):
-                left = z3.Sum([c * self._symbol(n) for n, c in terms]) if terms else None
-                left = z3.IntVal(0, self._context) if left is None else left
-                right = z3.IntVal(bound, self._context)
-                if relation == "=":
-                    return left == right
-                return left <= right if relation == "<=" else left < right
+                names.update(n for n, _ in terms)
+                real = any(self._sort(n) == "Real" for n, _ in terms)
+                parts = [self._term(n, c, real) for n, c in terms]
+                return f"({relation} (+ 0 {' '.join(parts)}) {_number(bound)})"
             case Choice(ways):
-                true, false = (z3.BoolVal(v, self._context) for v in (True, False))
-                return z3.Or([false, *(z3.And([true, *map(self._formula, w)]) for w in ways)])
+                shown = (" ".join(self._text(f, names) for f in way) for way in ways)
+                return f"(or false {' '.join(f'(and true {way})' for way in shown)})"
             case _:
                 assert_never(fact)
 
+    def _term(self, name: str, coefficient: int, real: bool) -> str:
+        mixed = real and self._sort(name) == "Int"
+        shown = f"(to_real |{name}|)" if mixed else f"|{name}|"
+        return f"(* {_number(coefficient)} {shown})"
+
+    def _sort(self, name: str) -> str:
+        return "Real" if self._relaxed else sort_of(name, self._sorts)
+
     def _symbol(self, name: str) -> Z3Expr:
-        found = self._names.get(name)
-        if found is None:
-            real = self._relaxed or sort_of(name, self._sorts) == "Real"
-            found = z3.Real(name, self._context) if real else z3.Int(name, self._context)
-            self._names[name] = found
-        return found
+        make = z3.Real if self._sort(name) == "Real" else z3.Int
+        return make(name, self._context)
+
+
+def _number(value: int) -> str:
+    return f"(- {-value})" if value < 0 else str(value)

@@ -23,14 +23,14 @@ def _contradiction(asked: Asked, limits: Limits) -> Contradiction | str:
     query = asked.query
     sorts = dict(query.sorts)
     stated = [a.statement for a in query.assertions]
+    cores = Cores(sorts, limits.call_milliseconds)
     for theorems in ((), asked.laws, (*asked.laws, *asked.more)):
         statements = [*stated, *map(instance, theorems)]
         groups = [facts_of(s, sorts) for s in statements]
-        numbered = dict(enumerate(f for group in groups for f in group))
-        if Cores(sorts, int(1000 * limits.seconds)).core(numbered, 0) is None:
+        if cores.core(dict(enumerate(f for group in groups for f in group)), 0) is None:
             continue
         try:
-            needed, tree = Search(sorts, limits).tree(groups)
+            needed, tree = Search(sorts, limits, cores).tree(groups)
         except NotFoundError as error:
             return f"no certificate found: {error}"
         uses = tuple(n for n in needed if n < len(stated))

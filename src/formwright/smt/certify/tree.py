@@ -55,6 +55,7 @@ class Fork:
 
 
 Rows = Mapping[int, Row]
+Values = Mapping[str, Fraction]
 
 Node = Sum | Fork
 """A tree whose facts have names that stay when branches fall away."""
@@ -63,11 +64,11 @@ Node = Sum | Fork
 class Search:
     """One search, within limits."""
 
-    def __init__(self, sorts: Sorts, limits: Limits) -> None:
+    def __init__(self, sorts: Sorts, limits: Limits, cores: Cores) -> None:
         self._facts: dict[int, Fact] = {}
         self._sorts = sorts
         self._limits = limits
-        self._cores = Cores(sorts, limits.call_milliseconds)
+        self._cores = cores
         self._rational = Cores({}, limits.call_milliseconds, relaxed=True)
         self._nodes = 0
         self._last = 0
@@ -76,7 +77,10 @@ class Search:
     def tree(self, groups: Sequence[Sequence[Fact]]) -> tuple[list[int], Tree]:
         """A tree over some of ``groups``, and which; raises :class:`NotFoundError`."""
         names = [self._named(group) for group in groups]
-        root = self._close(self._core([n for group in names for n in group], least=True), 0)
+        # The search asks a solver that has met nothing but a core: it has less to look through.
+        core = self._core([n for group in names for n in group])
+        self._cores = Cores(self._sorts, self._limits.call_milliseconds)
+        root = self._close(self._core(core, least=True), 0)
         kept = [n for n, group in enumerate(names) if root.used & set(group)]
         places = {name: at for at, name in enumerate(m for n in kept for m in names[n])}
         return kept, _numbered(root.node, places)
@@ -107,7 +111,8 @@ class Search:
             return self._leaf({n: rows[n] for n in conflict})
         choices = [n for n in live if n not in rows]
         if choices:
-            return self._split(self._best(choices, live, rows), live, cuts)
+            point = self._rational.values(sorted({n for r in rows.values() for n, _ in r.terms}))
+            return self._split(self._best(choices, live, rows, point), live, cuts)
         if cuts >= self._limits.cuts:
             raise NotFoundError(f"more than {self._limits.cuts} cuts below one another")
         return self._cut(self._fractional(rows), live, cuts + 1)
@@ -118,11 +123,11 @@ class Search:
             raise NotFoundError("no multipliers for a core")
         return Branch((), Sum(parts), frozenset(n for n, _ in parts))
 
-    def _best(self, choices: Sequence[int], live: Sequence[int], rows: Rows) -> int:
+    def _best(self, choices: Sequence[int], live: Sequence[int], rows: Rows, point: Values) -> int:
         """The choice that leaves the least to do below it."""
         ways: dict[int, list[tuple[Fact, ...]]] = {}
         for number in choices:
-            ways[number] = self._open(number, rows)
+            ways[number] = self._open(number, rows, point)
             if len(ways[number]) <= 1:
                 return number
         fewest = sorted(choices, key=lambda n: len(ways[n]))
@@ -131,18 +136,20 @@ class Search:
             scores[number] = sum(self._left(live, way) for way in ways[number])
         return min(scores, key=lambda n: scores[n])
 
-    def _open(self, number: int, rows: Rows) -> list[tuple[Fact, ...]]:
-        """The ways of a choice that the rows do not close by themselves."""
+    def _open(self, number: int, rows: Rows, point: Values) -> list[tuple[Fact, ...]]:
+        """The ways of a choice that the rows, met at ``point``, do not close by themselves."""
         fact = self._facts[number]
         assert isinstance(fact, Choice)
-        return [
-            way
-            for way in fact.ways
-            if self._rational.core(
-                {**rows, **{-1 - n: r for n, r in enumerate(way) if isinstance(r, Row)}}, 0
-            )
-            is None
-        ]
+        found: list[tuple[Fact, ...]] = []
+        for way in fact.ways:
+            more = [f for f in way if isinstance(f, Row)]
+            if all(_met(r, point) for r in more) or not self._closed(rows, more):
+                found.append(way)
+        return found
+
+    def _closed(self, rows: Rows, more: Sequence[Row]) -> bool:
+        numbered = {-1 - n: r for n, r in enumerate(more)}
+        return self._rational.core({**rows, **numbered}, 0) is not None
 
     def _left(self, live: Sequence[int], way: Sequence[Fact]) -> float:
         """How much a branch still needs: two to the power of the choices of its core."""
@@ -197,6 +204,15 @@ class Search:
             if sort_of(name, self._sorts) == "Int" and value.denominator != 1:
                 return ((name, 1),), floor(value)
         raise NotFoundError("a point that meets every row and choice")
+
+
+def _met(row_: Row, point: Values) -> bool:
+    if any(n not in point for n, _ in row_.terms):
+        return False
+    left = sum(c * point[n] for n, c in row_.terms)
+    return {"<=": left <= row_.bound, "<": left < row_.bound, "=": left == row_.bound}[
+        row_.relation
+    ]
 
 
 def _numbered(node: Node, places: dict[int, int]) -> Tree:
