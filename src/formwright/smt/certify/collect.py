@@ -65,8 +65,8 @@ class NotingSolver(Solver):
         super().__init__(atoms, rules, clock, linear)
         self._symbols, self._listener = atoms, listener
 
-    def answer(self, query: Query, small: bool = True, tried: bool = False) -> Answer:
-        found = super().answer(query, small, tried)
+    def answer(self, query: Query, small: bool = True) -> Answer:
+        found = super().answer(query, small)
         if found.status == "unsat":
             self._listener(noted(query, self.premises, self._symbols))
         return found
