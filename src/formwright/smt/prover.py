@@ -225,7 +225,7 @@ class Prover:
             for number, query in enumerate(queries):
                 if number < start:
                     continue
-                answer = solver.answer(query, tried=number == start)
+                answer = solver.left(query) if number == start else solver.answer(query)
                 cases += answer.cases
                 if answer.status == "unknown":
                     return Outcome("unresolved", answer.reason, limited=True)

@@ -16,8 +16,10 @@ from formwright.smt.premises import Premises
 from formwright.smt.solve import Solver
 from formwright.smt.terms import conj
 
-Ask = Callable[[], Outcome]
-"""The obligation settled as without a store; its queries still meet the kept cores."""
+Ask = Callable[[int, int], Outcome]
+"""The obligation settled as without a store, from a query on: those before are excluded, and
+that one was just asked whether it is. Of how many queries: another number begins at the first.
+"""
 
 
 @dataclass(slots=True)
@@ -41,34 +43,31 @@ class Reuse:
         except FAILURES as error:
             return failed(error)
         if key is None:
-            return ask()
+            return ask(-1, 0)
         if known is not None:
             return proved(known.queries, known.cases, reused=True)
         opened = self._left_open(key, solver)
         if opened is not None:
             return opened
         ledger.begin()
-        outcome = self._from_slice(goal, ordinal, solver) or ask()
+        done, count = self._from_slice(goal, ordinal, solver)
+        outcome = proved(count, 0) if done == count else ask(done, count)
         if outcome.verdict == "proved":
             self.nodes.keep(key, outcome.queries, outcome.cases)
         elif outcome.limited:
             self._leave_open(key, solver, outcome)
         return outcome
 
-    def _from_slice(self, goal: Goal, ordinal: int, solver: Solver) -> Outcome | None:
-        if goal.reads is None:
-            return None
-        cases = 0
+    def _from_slice(self, goal: Goal, ordinal: int, solver: Solver) -> tuple[int, int]:
+        """How many queries of the slice's goal are excluded, one after another; of how many."""
         try:
             queries = self.nodes.derived(goal, ordinal).build()
-            for query in queries:
-                answer = solver.answer(query, small=False)
-                if answer.status != "unsat":
-                    return None
-                cases += answer.cases
+            for done, query in enumerate(queries):
+                if not solver.excluded(query):
+                    return done, len(queries)
         except FAILURES:
-            return None
-        return proved(len(queries), cases)
+            return -1, -2
+        return len(queries), len(queries)
 
     def _left_open(self, key: str, solver: Solver) -> Outcome | None:
         """An unresolved obligation is tried again only with a larger limit."""

@@ -53,6 +53,16 @@ def program_goals(
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A statement that a slice keeps, with the place it had; ``inner``: what it keeps inside."""
+
+    node: Stmt
+    path: Path
+    text: str
+    inner: Sequence["Part"] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Slice:
     """``program`` with its ``tensors``; ``places`` leads from the whole program to it."""
 
@@ -66,14 +76,15 @@ class Slice:
         self, condition: str, reads: Reads, ordinal: int, atoms: Atoms, impossible: Impossible
     ) -> Goal | None:
         """The goal of the slice that is the given one of the whole program."""
-        named = tuple(self.places[p] for p in reads.named)
+        named = _named(reads, self.places)
         sites = sites_of(self.program, self.tensors)
         goals = program_goals(sites, self.workload, self.decisions, atoms, impossible)
         for goal in goals:
             mine = goal.reads
             if mine is None or goal.condition != condition:
                 continue
-            if (mine.what, mine.named) == (reads.what, named):
+            here = mine.named if mine.ordered else tuple(sorted(mine.named))
+            if (mine.what, here) == (reads.what, named):
                 if ordinal == 0:
                     return goal
                 ordinal -= 1
@@ -108,26 +119,31 @@ class Slicer:
 
     def text(self, condition: str, reads: Reads, ordinal: int) -> str:
         """Everything that the goal is derived from: equal texts are equal goals."""
+        part = self._parts(reads)
         used = self._used(reads)
-        places: dict[Path, Path] = {}
-        rows = self._rows(self._program, (), (), reads, used, places)
         tensors = sorted(self._tensor_texts[n] for n in used if n in self._tensor_texts)
         inputs = sorted(t.name for t in self._workload.inputs if t.name in used)
-        named = [places[p] for p in reads.named]
+        places: dict[Path, Path] = {}
+        _placed(part, (), places)
+        named = _named(reads, places)
         terms = self._terms if reads.terms else ""
         shifts = self._decisions if reads.shifts else ()
         head = f"{condition} {reads.what} {named} {ordinal} {tensors} {inputs} {terms} {shifts}"
-        return "\n".join([head, *rows])
+        return "\n".join([head, *(p.text for p in part)])
 
     def slice(self, reads: Reads) -> Slice:
         """The program of that text."""
+        part = self._parts(reads)
         used = self._used(reads)
         places: dict[Path, Path] = {}
-        self._rows(self._program, (), (), reads, used, places)
-        program = _cut(self._program, (), places, used)
+        _placed(part, (), places)
         tensors = tuple(b for n, b in self._tensors.items() if n in used)
         decisions = self._decisions if reads.shifts else ()
+        program = tuple(_whole(p) for p in part)
         return Slice(program, tensors, self._visible(reads, used), decisions, places)
+
+    def _parts(self, reads: Reads) -> list[Part]:
+        return self._cut(self._program, (), reads, self._used(reads))
 
     def _visible(self, reads: Reads, used: frozenset[str]) -> Workload:
         """Without terms only the names of the inputs that are used are read of the workload."""
@@ -139,55 +155,50 @@ class Slicer:
     def _used(self, reads: Reads) -> frozenset[str]:
         return frozenset[str]().union(*(self._buffers.get(p, frozenset()) for p in reads.kept))
 
-    def _rows(
-        self,
-        block: Sequence[Stmt],
-        above: Path,
-        into: Path,
-        reads: Reads,
-        used: frozenset[str],
-        places: dict[Path, Path],
-    ) -> list[str]:
-        """The texts of what is kept, and where it goes."""
-        rows: list[str] = []
-        count = 0
+    def _cut(
+        self, block: Sequence[Stmt], above: Path, reads: Reads, used: frozenset[str]
+    ) -> list[Part]:
+        """What is kept of a block. Where no order is read its statements stand by their texts,
+        storage first: an edit of the order is none of the goal."""
+        found: list[Part] = []
         for position, node in enumerate(block):
-            path, place = (*above, position), (*into, count)
+            path = (*above, position)
             match node:
                 case For(_, _, _, body) | Par(_, _, _, body) | If(_, body):
-                    inner = self._rows(body, path, place, reads, used, places)
-                    if not inner and path not in reads.kept:
-                        continue
-                    rows += ["(", self._texts[path], *inner, ")"]
+                    inner = self._cut(body, path, reads, used)
+                    if inner:
+                        rows = "\n".join(p.text for p in inner)
+                        found.append(Part(node, path, f"({self._texts[path]}\n{rows})", inner))
                 case Alloc(buffers):
                     mine = tuple(b for b in buffers if b.name in used)
-                    if not mine:
-                        continue
-                    whole = len(mine) == len(buffers)
-                    rows.append(self._texts[path] if whole else repr(Alloc(mine)))
+                    if mine:
+                        kept = node if len(mine) == len(buffers) else replace(node, buffers=mine)
+                        text = self._texts[path] if kept is node else repr(kept)
+                        found.append(Part(kept, path, text))
                 case _:
                     synchronises = reads.ordered and isinstance(node, SYNCHRONISING)
-                    if not synchronises and path not in reads.kept:
-                        continue
-                    rows.append(self._texts[path])
-            places[path] = place
-            count += 1
-        return rows
+                    if synchronises or path in reads.kept:
+                        found.append(Part(node, path, self._texts[path]))
+        if not reads.ordered:
+            found.sort(key=lambda p: (not isinstance(p.node, Alloc), p.text))
+        return found
 
 
-def _cut(
-    block: Sequence[Stmt], above: Path, places: dict[Path, Path], used: frozenset[str]
-) -> tuple[Stmt, ...]:
-    found: list[Stmt] = []
-    for position, node in enumerate(block):
-        path = (*above, position)
-        if path not in places:
-            continue
-        match node:
-            case For(_, _, _, body) | Par(_, _, _, body) | If(_, body):
-                found.append(replace(node, body=_cut(body, path, places, used)))
-            case Alloc(buffers):
-                found.append(replace(node, buffers=tuple(b for b in buffers if b.name in used)))
-            case _:
-                found.append(node)
-    return tuple(found)
+def _named(reads: Reads, places: dict[Path, Path]) -> tuple[Path, ...]:
+    """The named places in the slice; a pair without an order has none of its own."""
+    named = tuple(places[p] for p in reads.named)
+    return named if reads.ordered else tuple(sorted(named))
+
+
+def _placed(parts: Sequence[Part], above: Path, places: dict[Path, Path]) -> None:
+    """Where each statement that is kept has gone."""
+    for position, part in enumerate(parts):
+        places[part.path] = (*above, position)
+        _placed(part.inner, places[part.path], places)
+
+
+def _whole(part: Part) -> Stmt:
+    node = part.node
+    if isinstance(node, For | Par | If):
+        return replace(node, body=tuple(_whole(p) for p in part.inner))
+    return node

@@ -83,10 +83,10 @@ class Solver:
 
         ``small``: a solution has small values, for people and for a replay.
         """
-        goal = conj((*query.facts, query.goal))
         if self._ledger is not None:
-            return self._recorded(self._ledger, query, goal, small)
+            return Answer("unsat") if self.excluded(query) else self.left(query, small)
         self._clock.asked += 1
+        goal = conj((*query.facts, query.goal))
         solver = self._abstract(goal, query.hints)
         for more in (self._related, self._members):
             if self._clock.check(solver) == z3.unsat:
@@ -95,33 +95,42 @@ class Solver:
             self.queries += 1
         return self._by_cases(solver, goal, self._used(goal, query.hints), small)
 
-    def _recorded(self, ledger: Ledger, query: Query, goal: Formula, small: bool) -> Answer:
-        """As without a ledger, but a kept core may answer, and an answer leaves its core."""
-        facts, wrong = _parts(conj(query.facts)), _parts(query.goal)
-        claim = [*tagged("fact", facts), *tagged("goal", wrong)]
+    def excluded(self, query: Query) -> bool:
+        """Whether a kept core shows that the query has no solution, or one that is kept now."""
+        ledger = self._ledger
+        assert ledger is not None
+        goal = conj((*query.facts, query.goal))
+        claim = _claim(query)
         definitions = tagged("definition", self._definitions(goal, query.hints))
         if ledger.recall(claim, definitions, self._premises):
-            return Answer("unsat")
+            return True
         self._clock.asked += 1
-        whole = [*claim, *definitions, *tagged("premise", self._assumed)]
-        whole += tagged("bound", self._premises.bounds())
         tracked = Tracked(self._linear, self._clock)
-        tracked.add(whole)
+        tracked.add([*claim, *definitions, *tagged("premise", self._assumed)])
+        tracked.add(tagged("bound", self._premises.bounds()))
         for more in (self._theorems, self._choices, None):
             self.queries += 1
             if tracked.check() == z3.unsat:
                 core = alone(tracked.core(), self._linear, self._clock)
                 if core is not None:
                     ledger.keep(core, "linear")
-                return Answer("unsat")
+                return True
             if more is not None:
                 tracked.add(more(goal, query.hints))
+        return False
+
+    def left(self, query: Query, small: bool = True) -> Answer:
+        """Of a query that is not :meth:`excluded`: a solution, or case by case; leaves a core."""
+        goal = conj((*query.facts, query.goal))
         solver = self._abstract(goal, query.hints)
         for formulas in (self._related(goal, query.hints), self._members(goal, query.hints)):
             solver.add(self._linear.whole(formulas))
         found = self._by_cases(solver, goal, self._used(goal, query.hints), small)
-        if found.status == "unsat":
-            self._keep(ledger, [*whole, *tagged("menu", self._premises.members())])
+        if found.status == "unsat" and self._ledger is not None:
+            whole = [*_claim(query), *tagged("premise", self._assumed)]
+            whole += tagged("definition", self._definitions(goal, query.hints))
+            whole += tagged("bound", self._premises.bounds())
+            self._keep(self._ledger, [*whole, *tagged("menu", self._premises.members())])
         return found
 
     def _keep(self, ledger: Ledger, whole: Sequence[Tagged]) -> None:
@@ -339,6 +348,10 @@ class Solver:
             return self._atoms.holds(formula, values)
         except ZeroDivisionError:
             return False
+
+
+def _claim(query: Query) -> list[Tagged]:
+    return [*tagged("fact", _parts(conj(query.facts))), *tagged("goal", _parts(query.goal))]
 
 
 def _flat(formulas: Sequence[Formula]) -> list[Formula]:
