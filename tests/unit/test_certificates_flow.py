@@ -35,7 +35,7 @@ COPY = "tests/language/ok_smallest.fw"
 def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The file of grounds of the smallest template."""
     folder = tmp_path_factory.mktemp("grounds")
-    found = certify(COPY, folder=folder)
+    found = certify([COPY], folder=folder)
     assert found.held, found
     return Path(found.parts[0].path).read_text()
 
@@ -197,13 +197,13 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        certify(COPY, folder=tmp_path, progress=stop)
+        certify([COPY], folder=tmp_path, progress=stop)
     half = read_grounds(next(tmp_path.glob("*.json"))).grounds
     assert half is not None
     assert 0 < len(half.grounds) < 7
-    rest = certify(COPY, folder=tmp_path).parts[0]
+    rest = certify([COPY], folder=tmp_path).parts[0]
     assert rest.kept == len(half.grounds)
-    assert certify(COPY, folder=tmp_path).parts[0].kept == 7
+    assert certify([COPY], folder=tmp_path).parts[0].kept == 7
 
 
 SQUARE = Asked(

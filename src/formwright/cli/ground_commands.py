@@ -7,11 +7,18 @@ from typing import Annotated
 import typer
 
 from formwright.cli.output import HELD, NOT_MET, emit_json, status_line
-from formwright.cli.template_commands import File, Json, _shipped
+from formwright.cli.template_commands import Json, shipped_names
+
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Templates or chains; all that ship if none.", autocompletion=shipped_names
+    ),
+]
 
 
 def certify(
-    file: File,
+    files: Files = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="A folder other than the user's.")
     ] = None,
@@ -26,7 +33,7 @@ def certify(
     from formwright.smt.certify.tree import Limits
 
     with status_line() as say:
-        result = make(file, folder=out, limits=Limits(seconds=seconds), progress=say)
+        result = make(files or (), folder=out, limits=Limits(seconds=seconds), progress=say)
     if json_:
         emit_json(result.as_json())
     else:
@@ -35,10 +42,7 @@ def certify(
 
 
 def audit(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Templates or chains; all that ship if none.", autocompletion=_shipped),
-    ] = None,
+    files: Files = None,
     all_: Annotated[bool, typer.Option("--all", help="Prove everything again.")] = False,
     seed: Annotated[int | None, typer.Option("--seed", help="Chooses the sample.")] = None,
     json_: Json = False,

@@ -13,7 +13,7 @@ from formwright.lang.chain_sources import names_chain
 from formwright.proof.verdict import LIMITS, Limits
 
 
-def _shipped(incomplete: str) -> list[str]:
+def shipped_names(incomplete: str) -> list[str]:
     """Names for shell completion; files are completed by the shell."""
     from formwright.lang import shipped
     from formwright.lang.chain_sources import shipped_chains
@@ -24,7 +24,7 @@ def _shipped(incomplete: str) -> list[str]:
 File = Annotated[
     str,
     typer.Argument(
-        help="A .fw file, a chain's .toml, or a name that ships.", autocompletion=_shipped
+        help="A .fw file, a chain's .toml, or a name that ships.", autocompletion=shipped_names
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]

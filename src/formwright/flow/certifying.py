@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from formwright.flow.subjects import SHIPPED, grounds_folder, walk
+from formwright.flow.subjects import SHIPPED, everything, grounds_folder, walk
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
 from formwright.proof.assertions import query_digest
@@ -164,17 +164,17 @@ def judged(second: Opinion, why: str) -> Ground:
 
 
 def certify(
-    reference: str,
+    references: Sequence[str] = (),
     *,
     folder: Path | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
     solvers: Sequence[Second] | None = None,
 ) -> Certified:
-    """Grounds for every obligation of a template or a chain, kept in ``folder``.
+    """Grounds for every obligation of templates and chains, by default of all that ship.
 
-    Without ``folder`` they go to the user's cache; what ships is gone on from. Interrupted, the
-    same call goes on. Raises :class:`InputError` for a text that does not parse.
+    Kept in ``folder``, or else in the user's cache; certificates that ship are taken over.
+    Interrupted, the same call goes on. Raises :class:`InputError` for a text that does not parse.
     """
     say = progress or (lambda _: None)
     out = folder or grounds_folder()
@@ -186,9 +186,10 @@ def certify(
         parts.append(part)
         return obligations
 
-    open_ = [(o.name, f"{o.verdict}: {o.detail}") for o in walk(reference, settle) if _fails(o)]
-    if open_:
-        parts.append(Part("composition", "", "", len(open_), 0, 0, 0, 0, 0, 0.0, tuple(open_)))
+    for reference in references or everything():
+        open_ = [(o.name, f"{o.verdict}: {o.detail}") for o in walk(reference, settle) if _fails(o)]
+        if open_:
+            parts.append(Part(reference, "", "", len(open_), 0, 0, 0, 0, 0, 0.0, tuple(open_)))
     return Certified(tuple(parts))
 
 
