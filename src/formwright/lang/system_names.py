@@ -83,6 +83,11 @@ class SystemResolver:
         lo = None if var.lo is None else self.checks.integer(var.lo)
         hi = None if var.hi is None else self.checks.integer(var.hi)
         indices = () if var.index is None else (var.index,)
+        for index in indices:
+            # It would be read as the definition where definitions are put in their places.
+            if index.name in self.names.later:
+                what = self.names.later[index.name]
+                self.faults.add(f'"{index.name}" is {what} too', index.span, "take another name")
         with self.checks.bound(indices, "the variable's index") as over:
             check = self.checks.condition if var.sort == "bool" else self.checks.integer
             initial = check(var.initial)

@@ -105,7 +105,7 @@ def _change(update: Update, before: Names) -> Change:
 
 def acting(action: Action, case: Case, prefix: str = "") -> Firing:
     """``action`` with new parameters; that its guards hold becomes known to ``case``."""
-    before = Names(Before(case.cells), case.cells, case.cells.tokens, prefix)
+    before = Names(Before(case.cells), case.cells, case.cells.tokens_of(prefix), prefix)
     names = case.arbitrary(action.params, before)
     for guard in action.guards:
         assume(guard, case, names)
@@ -152,7 +152,7 @@ def _step(
         if action is None or len(action.params) != len(call.args):
             raise UnderivableError(f"no coarse action {call.action} takes this", call.span)
         # The coarse part of ``view`` alone is read: its names all have the prefix.
-        names = Names(view, cells, cells.tokens, COARSE)
+        names = Names(view, cells, cells.tokens_of(COARSE), COARSE)
         inner: list[Formula] = []
         for param, arg in zip(action.params, call.args, strict=True):
             value = integral(

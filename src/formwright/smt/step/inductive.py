@@ -60,7 +60,8 @@ def kept_goals(setting: Setting) -> Iterator[Goal]:
     for total in setting.refinement.totals:
 
         def natural(total: Total = total) -> Sequence[Query]:
-            case = setting.case()
+            # What follows from totals follows because their parts are natural: it is no help.
+            case = setting.tokens(setting.clauses)
             names = case.arbitrary((total.over,), setting.names())
             value = number(total.value, names, setting.atoms)
             return unless_plain(case, lt(value, ZERO))

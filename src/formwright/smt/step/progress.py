@@ -107,8 +107,9 @@ def _choices(params: Sequence[Index], action: Action, terms: Pool, names: Names)
     later = frozenset(p.name for p in params)
     values = dict(terms.get(key_of(first), {}))
     for expr in _equated(first.name, action):
-        if not free_names(expr) & later:
-            values[number(expr, names, atoms)] = None
+        # A parameter is an integer: with 2*v = y an odd y leaves none.
+        if not free_names(expr) & later and atoms.is_integer(value := number(expr, names, atoms)):
+            values[value] = None
     if not values:
         values[ZERO if first.lo is None else number(first.lo, names, atoms)] = None
     for value in values:

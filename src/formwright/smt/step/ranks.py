@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from formwright.ir.system import Action, RankTerm, System
-from formwright.smt.encode import number
+from formwright.smt.encode import UnderivableError, number
 from formwright.smt.goals import Goal, Query
 from formwright.smt.step.firing import Firing, acting
 from formwright.smt.step.known import Case
 from formwright.smt.step.setting import Setting
-from formwright.smt.step.state import COARSE, Names
+from formwright.smt.step.state import Names
 from formwright.smt.step.stating import goal, unless_plain
 from formwright.smt.step.sums import Sum, Touched
 from formwright.smt.terms import ZERO, constant, lt
@@ -37,8 +37,7 @@ def rank_goals(setting: Setting) -> Iterator[Goal]:
 
 def termination_goals(setting: Setting) -> Iterator[Goal]:
     """S23: every action of a system lowers the rank that the system states for itself."""
-    both = ((setting.refinement.fine, ""), (setting.refinement.coarse, COARSE))
-    for system, prefix in both:
+    for system, prefix in setting.systems:
         if system.rank:
             yield from _terminating(setting, system, prefix)
 
@@ -72,6 +71,8 @@ def _natural_goals(
     for place, term in enumerate(terms, 1):
 
         def build(term: RankTerm = term) -> Sequence[Query]:
+            if any(i.lo is None or i.hi is None for i in term.over):
+                raise UnderivableError("a sum over every integer may have no value", term.span)
             case = start()
             names = case.arbitrary(term.over, setting.names(prefix=prefix))
             return unless_plain(case, lt(number(term.value, names, setting.atoms), ZERO))

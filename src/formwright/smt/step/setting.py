@@ -6,7 +6,7 @@ from functools import cached_property
 
 from formwright.base.source import Span
 from formwright.ir.expr import Cell, Compare, Expr, Logic, Var
-from formwright.ir.system import Action, Index, Refinement, StateVar
+from formwright.ir.system import Action, Index, Refinement, StateVar, System
 from formwright.ir.template import Template
 from formwright.smt.atoms import Atoms
 from formwright.smt.step.firing import Firing, Step, acting, steps
@@ -59,29 +59,34 @@ class Setting:
         scope = template.scope
         parameters = (*scope.extents, *scope.agents, *scope.given, *scope.chip)
         rigid = {p.name for p in parameters} | {d.name for d in template.decisions}
-        tokens = {t.name: symbol(f"{t.name}@@") for t in self._tokens(refinement)}
         variables = variables_of(refinement.coarse, refinement.fine)
         self.refinement = refinement
         self.atoms = atoms
+        tokens = {t.name: symbol(f"{t.name}@@") for t in self.all_tokens()}
         self.cells = Cells(atoms, frozenset(rigid), variables, tokens, positive)
         self._acting: dict[str, Acting] = {}
 
-    @staticmethod
-    def _tokens(refinement: Refinement) -> Iterator[Index]:
+    @property
+    def systems(self) -> tuple[tuple[System, str], tuple[System, str]]:
+        """Both systems, each with what stands before the names of its variables."""
+        return ((self.refinement.fine, ""), (self.refinement.coarse, COARSE))
+
+    def all_tokens(self) -> Iterator[Index]:
         """Those of the fine system, then those that only the coarse one has."""
-        fine = refinement.fine.tokens
+        fine = self.refinement.fine.tokens
         yield from fine
         known = {t.name for t in fine}
-        yield from (t for t in refinement.coarse.tokens if t.name not in known)
+        yield from (t for t in self.refinement.coarse.tokens if t.name not in known)
 
     def names(self, view: View | None = None, prefix: str = "") -> Names:
-        return Names(view or Before(self.cells), self.cells, self.cells.tokens, prefix)
+        bound = self.cells.tokens_of(prefix)
+        return Names(view or Before(self.cells), self.cells, bound, prefix)
 
     def tokens(self, known: Sequence[Universal] = ()) -> Case:
         """Arbitrary tokens in their ranges, and what is ``known`` of the state."""
         case = Case(self.cells, [*known])
         names = self.names()
-        for token in self._tokens(self.refinement):
+        for token in self.all_tokens():
             value: Poly = self.cells.tokens[token.name]
             case.rigid.append(inside(token, value, names))
             case.tokens.append((key_of(token), value))
@@ -112,13 +117,18 @@ class Setting:
     @cached_property
     def related(self) -> list[Universal]:
         """Clauses and totals; ranges of variables are facts of every case."""
+        found = [*self.clauses]
+        for total in self.refinement.totals:
+            found += total_facts(total, self.names())
+        return found
+
+    @cached_property
+    def clauses(self) -> list[Universal]:
+        """What is related without the totals."""
         names = self.names()
-        found = [
+        return [
             Universal(i.clause.forall, i.clause.condition, names) for i in self.refinement.relation
         ]
-        for total in self.refinement.totals:
-            found += total_facts(total, names)
-        return found
 
     @cached_property
     def kept(self) -> list[Kept]:
@@ -126,8 +136,7 @@ class Setting:
             Kept(i.name, "relation", i.clause.forall, i.clause.condition, "", i.span)
             for i in self.refinement.relation
         ]
-        both = ((self.refinement.fine, ""), (self.refinement.coarse, COARSE))
-        ranges = [_range(v, prefix) for system, prefix in both for v in system.state]
+        ranges = [_range(v, prefix) for system, prefix in self.systems for v in system.state]
         return [*relation, *(r for r in ranges if r is not None)]
 
 

@@ -15,9 +15,8 @@ from formwright.smt.terms import conj, disj, le, negated
 
 def initial_goals(setting: Setting) -> Iterator[Goal]:
     """S14, and that the tokens of the fine system stand for all of the coarse one's."""
-    yield goal(
-        "initial", "tokens", "a token of the coarse system has none here", lambda: _tokens(setting)
-    )
+    claim = "a token has no value for some parameters, or another range in the coarse system"
+    yield goal("initial", "tokens", claim, lambda: _tokens(setting))
     for kept in setting.kept:
 
         def build(kept: Kept = kept) -> Sequence[Query]:
@@ -38,12 +37,12 @@ def initial_goals(setting: Setting) -> Iterator[Goal]:
 
 
 def _tokens(setting: Setting) -> list[Query]:
-    """Tokens of one name have one range, and a token that only ``fine`` has exists."""
+    """Tokens of one name have one range, and every token exists: else nothing would be shown."""
     names, queries = setting.names(), []
     coarse = {t.name: t for t in setting.refinement.coarse.tokens}
     case = Case(setting.cells, [])
     for token in setting.refinement.coarse.tokens:
-        case.facts.append(inside(token, names[token.name], names))
+        queries += _no_value(setting, token, case)
     for token in setting.refinement.fine.tokens:
         value = names[token.name]
         if token.name in coarse:
@@ -52,10 +51,18 @@ def _tokens(setting: Setting) -> list[Query]:
                 for a, b in ((coarse[token.name], token), (token, coarse[token.name]))
             )
             queries += unless_plain(_only_ranges(setting, token), apart)
-        elif token.lo is not None and token.hi is not None:
-            lo, hi = (number(e, names, setting.atoms) for e in (token.lo, token.hi))
-            queries += unless_plain(case.copy(), le(hi, lo))
-            case.facts.append(inside(token, value, names))
+        else:
+            queries += _no_value(setting, token, case)
+    return queries
+
+
+def _no_value(setting: Setting, token: Index, case: Case) -> list[Query]:
+    """That the range of ``token`` is empty; ``case`` learns that the token is in it."""
+    names, queries = setting.names(), list[Query]()
+    if token.lo is not None and token.hi is not None:
+        lo, hi = (number(e, names, setting.atoms) for e in (token.lo, token.hi))
+        queries = unless_plain(case.copy(), le(hi, lo))
+    case.facts.append(inside(token, names[token.name], names))
     return queries
 
 

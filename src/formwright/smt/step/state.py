@@ -71,6 +71,11 @@ class Cells:
     ranges: dict[str, Formula] = field(default_factory=dict)
     pairs: dict[tuple[Poly, Poly], Formula] = field(default_factory=dict)
 
+    def tokens_of(self, prefix: str) -> Mapping[str, Poly]:
+        """The tokens that a system can name: not those that the other one calls like a variable
+        of this one."""
+        return {n: p for n, p in self.tokens.items() if prefix + n not in self.variables}
+
     def symbol(self, name: str, index: Poly) -> Poly:
         read = Read(name, index)
         found = self.symbols.get(read)
