@@ -16,6 +16,7 @@ from formwright.proof.assertions import (
     Assertion,
     Not,
     Recorded,
+    Role,
     Row,
     Sort,
     Statement,
@@ -157,32 +158,33 @@ def embedding(
     return None
 
 
-def _ordered(wanted: Sequence[Assertion]) -> list[Statement]:
+def _ordered(wanted: Sequence[Assertion]) -> list[tuple[Statement, frozenset[str]]]:
     """Claims before definitions before premises; each shares names with those before it."""
-    weight = {
-        "goal": 0,
-        "fact": 1,
-        "definition": 2,
-        "lemma": 3,
-        "premise": 4,
-        "menu": 5,
-        "bound": 5,
-    }
-    left = sorted(wanted, key=lambda a: weight[a.role])
+    left = [(WEIGHT[a.role], a.statement, symbols(a.statement)) for a in wanted]
+    left.sort(key=lambda item: item[0])
     bound: set[str] = set()
-    found: list[Statement] = []
+    found: list[tuple[Statement, frozenset[str]]] = []
     while left:
-        best = min(left, key=lambda a: (len(symbols(a.statement) - bound), weight[a.role]))
-        if not found:
-            best = left[0]
+        best = min(left, key=lambda item: (len(item[2] - bound), item[0])) if found else left[0]
         left.remove(best)
-        found.append(best.statement)
-        bound |= symbols(best.statement)
+        found.append((best[1], best[2]))
+        bound |= best[2]
     return found
 
 
+WEIGHT: dict[Role, int] = {
+    "goal": 0,
+    "fact": 1,
+    "definition": 2,
+    "lemma": 3,
+    "premise": 4,
+    "menu": 5,
+    "bound": 5,
+}
+
+
 def _search(
-    wanted: list[Statement],
+    wanted: list[tuple[Statement, frozenset[str]]],
     at: int,
     known: dict[str, str],
     sorts: Mapping[str, Sort],
@@ -192,8 +194,8 @@ def _search(
     if at == len(wanted):
         yield known
         return
-    statement = wanted[at]
-    open_ = [s for s in symbols(statement) if s not in known]
+    statement, names = wanted[at]
+    open_ = [s for s in names if s not in known]
     if not open_:
         if budget.spend() and target.has(renamed(statement, known)):
             yield from _search(wanted, at + 1, known, sorts, target, budget)

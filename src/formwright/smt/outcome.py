@@ -1,10 +1,11 @@
 """What became of one obligation, before it is timed and named."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import z3
 
-from formwright.proof.verdict import Counterexample, Verdict
+from formwright.proof.verdict import Counterexample, Obligation, Verdict
 from formwright.smt.clock import OutOfTimeError
 from formwright.smt.encode import UnderivableError
 
@@ -52,3 +53,20 @@ def reason(error: Exception) -> str:
         return f"the solver failed: {error}"
     where = "" if error.span is None else f" (line {error.span.line})"
     return f"not derived: {error.reason}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One obligation to be: how it is settled within seconds, and how heavy that is."""
+
+    condition: str
+    name: str
+    weight: int
+    settle: Callable[[float], Obligation]
+    group: str
+
+    def skipped(self, why: str) -> Obligation:
+        """The obligation left open without a look at it."""
+        return Obligation(
+            self.name, self.group, self.condition, "unresolved", "none", 0.0, detail=why
+        )

@@ -17,6 +17,9 @@ from formwright.smt.terms import Formula, Number, polys
 POINTS_KEPT = 4
 """How many points are kept for one set of parameters."""
 
+DECIDED = 500
+"""How many values of decisions are tried for one set of parameters."""
+
 TRIES = 200
 """How many choices of values one run is looked for among."""
 
@@ -41,15 +44,32 @@ def keep_point(database: Database, key: str, values: Mapping[str, Number]) -> No
     database.put("witness", key, [row, *(r for r in rows if r != row)][:POINTS_KEPT])
 
 
+def roomier(point: Mapping[str, Number]) -> dict[str, Number]:
+    """The same point on a chip with more of everything: a bound may have been raised."""
+    return {n: v * 16 if n.startswith("chip.") else v for n, v in point.items()}
+
+
 def adapted(
-    point: Mapping[str, Number], formulas: Sequence[Formula], atoms: Atoms, holds: Holds
+    point: Mapping[str, Number],
+    formulas: Sequence[Formula],
+    menus: Mapping[str, tuple[int, ...]],
+    atoms: Atoms,
+    holds: Holds,
 ) -> dict[str, Number] | None:
     """Values for every symbol of ``formulas`` that make them true, with the parameters of
-    ``point``."""
+    ``point``; where its decisions do not fit, others of the menus are looked for."""
     fixed = {n: v for n, v in point.items() if "@" not in n}
     runs: dict[frozenset[str], list[Formula]] = {}
     for formula in formulas:
         runs.setdefault(_tags(formula, atoms), []).append(formula)
+    premises = runs.pop(frozenset(), [])
+    if not _names(premises, atoms) <= set(fixed) | set(menus):
+        return None
+    if not set(menus) <= set(fixed) or not all(holds(f, fixed) for f in premises):
+        chosen = _decided(fixed, premises, menus, atoms, holds)
+        if chosen is None:
+            return None
+        fixed = chosen
     found: dict[str, Number] = dict(fixed)
     for tags, mine in sorted(runs.items(), key=lambda item: len(item[0])):
         names = _names(mine, atoms)
@@ -65,6 +85,40 @@ def adapted(
             return None
         found.update(choice)
     return found
+
+
+def _decided(
+    fixed: Mapping[str, Number],
+    premises: Sequence[Formula],
+    menus: Mapping[str, tuple[int, ...]],
+    atoms: Atoms,
+    holds: Holds,
+) -> dict[str, Number] | None:
+    """Decisions that meet the premises at these parameters, in the order of the menus."""
+    values = {n: v for n, v in fixed.items() if n not in menus}
+    left = list(menus)
+    tests: list[list[Formula]] = [[] for _ in range(len(left) + 1)]
+    for formula in premises:
+        places = [left.index(n) + 1 for n in _names([formula], atoms) if n in menus]
+        tests[max(places, default=0)].append(formula)
+    budget = DECIDED
+
+    def go(level: int) -> bool:
+        nonlocal budget
+        if not all(holds(f, values) for f in tests[level]):
+            return False
+        if level == len(left):
+            return True
+        for value in menus[left[level]]:
+            budget -= 1
+            if budget < 0:
+                return False
+            values[left[level]] = value
+            if go(level + 1):
+                return True
+        return False
+
+    return values if go(0) else None
 
 
 def _choices(free: Sequence[str], point: Mapping[str, Number]) -> Iterator[dict[str, Number]]:

@@ -13,6 +13,7 @@ from formwright.proof.store import template_digest
 from formwright.proof.verdict import LIMITS, Obligation, Proof, overall
 from formwright.smt.clock import OBLIGATION_SECONDS, Clock
 from formwright.smt.prover import Prover
+from formwright.smt.reuse import keep_renamed, known_renamed
 
 Progress = Callable[[str], None]
 Only = Callable[[str], bool]
@@ -44,8 +45,24 @@ def prove(
     """
     started = time.perf_counter()
     clock = Clock(timeout_ms, obligation_seconds, memory_mb)
-    work = Prover(inlined(template), replayer, clock, step_replayer, database)
+    whole = inlined(template)
+    work = Prover(whole, replayer, clock, step_replayer, database)
     tasks = [t for t in work.tasks() if only is None or only(t.condition)]
+
+    def told(obligations: tuple[Obligation, ...]) -> Proof:
+        return Proof(
+            template=template.name,
+            digest=template_digest(template),
+            verdict=overall(obligations),
+            obligations=obligations,
+            seconds=time.perf_counter() - started,
+            solver=f"z3 {z3.get_version_string()}",
+            queries=clock.asked,
+        )
+
+    known = None if database is None or only else known_renamed(whole, tasks, database)
+    if known is not None:
+        return told(known)
     done: dict[int, Obligation] = {}
     for count, (place_in_text, task) in enumerate(
         sorted(enumerate(tasks), key=lambda item: item[1].weight)
@@ -58,13 +75,7 @@ def prove(
         done[place_in_text] = task.skipped(skipped) if late else task.settle(left)
         if stop_early and done[place_in_text].verdict != "proved":
             break
-    obligations = tuple(done[n] for n in sorted(done))
-    return Proof(
-        template=template.name,
-        digest=template_digest(template),
-        verdict=overall(obligations),
-        obligations=obligations,
-        seconds=time.perf_counter() - started,
-        solver=f"z3 {z3.get_version_string()}",
-        queries=clock.asked,
-    )
+    proof = told(tuple(done[n] for n in sorted(done)))
+    if database is not None and not only:
+        keep_renamed(whole, proof.obligations, database)
+    return proof

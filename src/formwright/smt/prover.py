@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from formwright.ir.evaluate import EvaluationError, truth
@@ -23,7 +23,7 @@ from formwright.smt.lazy import reaches
 from formwright.smt.ledger import Ledger
 from formwright.smt.menus import Cover, cover
 from formwright.smt.nodes import Nodes
-from formwright.smt.outcome import FAILURES, Outcome, failed, proved
+from formwright.smt.outcome import FAILURES, Outcome, Task, failed, proved
 from formwright.smt.premises import Premises, premises, schedule_conditions
 from formwright.smt.refute import completed, leaves_shape, preferences, refutation
 from formwright.smt.reuse import Reuse, known_cover
@@ -36,23 +36,6 @@ from formwright.smt.terms import Formula, Number, conj
 
 Choices = Sequence[list[Expr]] | None
 """Conditions that a counterexample should meet, the best first; ``None``: as it stands."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One obligation to be: how it is settled within seconds, and how heavy that is."""
-
-    condition: str
-    name: str
-    weight: int
-    settle: Callable[[float], Obligation]
-    group: str
-
-    def skipped(self, why: str) -> Obligation:
-        """The obligation left open without a look at it."""
-        return Obligation(
-            self.name, self.group, self.condition, "unresolved", "none", 0.0, detail=why
-        )
 
 
 class Prover:

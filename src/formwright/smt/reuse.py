@@ -1,17 +1,20 @@
 """One obligation with a store at hand: by node, then by query and core, then by the solver."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from formwright.base.digest import digest
 from formwright.ir.template import Template
+from formwright.proof.alpha import alpha_digest
+from formwright.proof.database import Database
+from formwright.proof.verdict import Obligation
 from formwright.smt.clock import Clock
 from formwright.smt.goals import Goal, Query
 from formwright.smt.ledger import Ledger
 from formwright.smt.menus import Cover, cover, uncovered
 from formwright.smt.nodes import Nodes
-from formwright.smt.outcome import FAILURES, Outcome, failed, proved
+from formwright.smt.outcome import FAILURES, Outcome, Task, failed, proved
 from formwright.smt.premises import Premises
 from formwright.smt.solve import Solver
 from formwright.smt.terms import conj
@@ -86,6 +89,28 @@ class Reuse:
     def _leave_open(self, key: str, solver: Solver, outcome: Outcome) -> None:
         row = {"reason": outcome.detail, "limits": self._limits()}
         self.nodes.ledger.database.put("open", _open_key(key, solver.premises), row)
+
+
+def known_renamed(
+    template: Template, tasks: Sequence[Task], database: Database
+) -> tuple[Obligation, ...] | None:
+    """The obligations of a template that was proved under other names."""
+    key = alpha_digest(template)
+    rows: Any = None if key is None else database.get("node", digest(["alpha", key]))
+    if rows is None or [r[:2] for r in rows] != [[t.group, t.condition] for t in tasks]:
+        return None
+    return tuple(
+        Obligation(t.name, t.group, t.condition, "proved", "proved", 0.0, True, str(row[2]))
+        for t, row in zip(tasks, rows, strict=True)
+    )
+
+
+def keep_renamed(template: Template, obligations: Sequence[Obligation], database: Database) -> None:
+    """Keeps that a template is proved, whatever names it has."""
+    key = alpha_digest(template)
+    if key is not None and obligations and all(o.verdict == "proved" for o in obligations):
+        rows = [[o.group, o.condition, o.detail] for o in obligations]
+        database.put("node", digest(["alpha", key]), rows)
 
 
 def known_cover(template: Template, ledger: Ledger, solver: Solver, clock: Clock) -> Cover:

@@ -18,10 +18,21 @@ from formwright.smt.encoding import Encoding, rational_model, value_of
 from formwright.smt.goals import Query
 from formwright.smt.ledger import Ledger, tagged
 from formwright.smt.lemmas import lemmas, menu_products
-from formwright.smt.points import adapted, keep_point, kept_points, point_key
+from formwright.smt.points import adapted, keep_point, kept_points, point_key, roomier
 from formwright.smt.premises import Premises
 from formwright.smt.record import Tagged
-from formwright.smt.terms import All, Formula, Number, Poly, conj, polys
+from formwright.smt.terms import (
+    ONE,
+    All,
+    Formula,
+    Number,
+    Poly,
+    conj,
+    constant,
+    le,
+    polys,
+    symbol,
+)
 from formwright.smt.tracked import Tracked, alone
 
 CASES = 48
@@ -66,6 +77,11 @@ class Solver:
         self._linear = linear or Encoding(atoms, exact=False)
         self._assumed = (*premises.scope, *premises.conditions)
         self._assumed_names = _direct(self._assumed, ())
+        self._lower: dict[Formula, Formula] = {
+            le(constant(min(menu)), symbol(n)): le(ONE, symbol(n))
+            for n, menu in premises.menus.items()
+            if min(menu) > 1
+        }
         self.queries = 0
 
     @property
@@ -111,13 +127,20 @@ class Solver:
         for more in (self._theorems, self._choices, None):
             self.queries += 1
             if tracked.check() == z3.unsat:
-                core = alone(tracked.core(), self._linear, self._clock)
+                core = self._alone(tracked.core())
                 if core is not None:
                     ledger.keep(core, "linear")
                 return True
             if more is not None:
                 tracked.add(more(goal, query.hints))
         return False
+
+    def _alone(self, core: Sequence[Tagged]) -> Sequence[Tagged] | None:
+        """The core solved by itself, with "at least 1" for menus that begin higher, if that is
+        enough: such a core outlives an edit of the menu."""
+        weaker = [(role, self._lower.get(f, f)) for role, f in core]
+        found = alone(weaker, self._linear, self._clock) if weaker != list(core) else None
+        return found or alone(core, self._linear, self._clock)
 
     def left(self, query: Query, small: bool = True) -> Answer:
         """Of a query that is not :meth:`excluded`: a solution, or case by case; leaves a core."""
@@ -153,8 +176,9 @@ class Solver:
         stated = _flat([*rules.scope, *rules.conditions, *rules.members(), *formulas])
         names = self._names([*self._assumed, *rules.members()], ())
         key = point_key(n for n in names if n not in self._atoms.by_name)
-        for point in kept_points(database, key):
-            values = adapted(point, stated, self._atoms, self._holds)
+        kept = kept_points(database, key)
+        for point in (*kept, *(roomier(p) for p in kept)):
+            values = adapted(point, stated, rules.menus, self._atoms, self._holds)
             if values is not None:
                 return Answer("sat", values=values)
         found = self._point(formulas)

@@ -1,0 +1,231 @@
+"""Full checking against checking with reuse, over a chain of steps and a history of edits.
+
+    python benchmarks/reuse.py                     # the recorded history and the chain that ships
+    python benchmarks/reuse.py --history FOLDER    # another history: .fw files in their order
+    python benchmarks/reuse.py --json
+
+Both read and parse every text. Full checking proves it with nothing kept; reuse begins with an
+empty store on disk and pays for all of its work: looking up, cores, seals, writes. The limit is
+what proving takes of just those obligations that a kept proof does not answer, without a store and
+without reading the text. Exit status 0: every floor holds and every verdict is the same.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from histories import HISTORY, Version, load_history
+
+from formwright.base.source import Source
+from formwright.flow.proving import prove
+from formwright.lang.parser import parse
+from formwright.proof.verdict import Proof
+
+CHAIN = Path(__file__).resolve().parent.parent / "src/formwright/chains/gemm.toml"
+LEAST_SPEEDUP = 5.0
+LEAST_OF_LIMIT = 0.9
+Clock = Callable[[], float]
+
+
+@dataclass(slots=True)
+class Cost:
+    """Seconds and queries of one way of checking against the other."""
+
+    full_seconds: float = 0.0
+    reuse_seconds: float = 0.0
+    limit_seconds: float = 0.0
+    full_queries: int = 0
+    reuse_queries: int = 0
+    versions: int = 0
+
+    def add(self, other: "Cost") -> None:
+        self.full_seconds += other.full_seconds
+        self.reuse_seconds += other.reuse_seconds
+        self.limit_seconds += other.limit_seconds
+        self.full_queries += other.full_queries
+        self.reuse_queries += other.reuse_queries
+        self.versions += other.versions
+
+    def as_json(self) -> dict[str, float | int]:
+        reuse = self.reuse_seconds or 1e-9
+        ratios = {
+            "speedup": self.full_seconds / reuse,
+            "of_limit": self.limit_seconds / reuse,
+        }
+        return {**asdict(self), **ratios}
+
+
+@dataclass(slots=True)
+class Compared:
+    """One text checked both ways."""
+
+    name: str
+    kind: str
+    verdict: str
+    cost: Cost
+    different: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+
+
+def proved(text: str, name: str, store: Path | None, clock: Clock) -> tuple[Proof, float]:
+    """The proof of a text, and the seconds from the text to the verdict."""
+    started = clock()
+    template = parse(Source(name, text))
+    if store is None:
+        proof = prove(template, fresh=True, store=Path(tempfile.gettempdir()) / "formwright-none")
+    else:
+        proof = prove(template, store=store)
+    return proof, clock() - started
+
+
+def compared(version: Version, store: Path, clock: Clock) -> Compared:
+    """Both ways of checking one version; obligations are told apart by name and place."""
+    full, full_seconds = proved(version.text, version.name, None, clock)
+    mine, reuse_seconds = proved(version.text, version.name, store, clock)
+    pairs = list(zip(full.obligations, mine.obligations, strict=True))
+    different = [f"{a.name}: {a.verdict} became {b.verdict}" for a, b in pairs if not _same(a, b)]
+    if full.verdict != mine.verdict:
+        different.append(f"{version.name}: {full.verdict} became {mine.verdict}")
+    changed = [(a, b) for a, b in pairs if not b.reused]
+    cost = Cost(
+        full_seconds,
+        reuse_seconds,
+        sum(a.seconds for a, _ in changed),
+        full.queries,
+        mine.queries,
+        1,
+    )
+    names = [a.name for a, _ in changed]
+    return Compared(version.name, version.kind, full.verdict, cost, different, names)
+
+
+def _same(full: object, mine: object) -> bool:
+    names = ("name", "condition", "verdict")
+    return all(getattr(full, n) == getattr(mine, n) for n in names)
+
+
+def history(versions: Sequence[Version], clock: Clock) -> Iterator[Compared]:
+    """Every version in order, with one store that is empty at first."""
+    with tempfile.TemporaryDirectory() as folder:
+        for version in versions:
+            yield compared(version, Path(folder), clock)
+
+
+def chain(texts: Sequence[tuple[str, str]], clock: Clock) -> list[dict[str, object]]:
+    """Each depth of a chain: all steps in full, against all steps with those above kept.
+
+    ``exact``: the queries asked are those of the step that was added, no more.
+    """
+    found: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for depth in range(1, len(texts) + 1):
+            total = Cost(versions=depth)
+            proofs = [proved(text, name, None, clock) for name, text in texts[:depth]]
+            total.full_seconds = sum(seconds for _, seconds in proofs)
+            total.full_queries = sum(p.queries for p, _ in proofs)
+            total.limit_seconds = proofs[-1][0].seconds
+            kept = [proved(text, name, Path(folder), clock) for name, text in texts[:depth]]
+            total.reuse_seconds = sum(seconds for _, seconds in kept)
+            total.reuse_queries = sum(p.queries for p, _ in kept)
+            same = all(p.verdict == q.verdict for (p, _), (q, _) in zip(proofs, kept, strict=True))
+            exact = total.reuse_queries <= proofs[-1][0].queries
+            exact = exact and all(p.queries == 0 for p, _ in kept[:-1])
+            verdicts = [p.verdict for p, _ in kept]
+            row: dict[str, object] = {"depth": depth, "step": texts[depth - 1][0]}
+            row |= {**total.as_json(), "verdicts": verdicts, "same": same, "exact": exact}
+            found.append(row)
+    return found
+
+
+def chain_texts(path: Path) -> list[tuple[str, str]]:
+    """The steps of a chain file, in order."""
+    steps = tomllib.loads(path.read_text(encoding="utf-8"))["chain"]["steps"]
+    files = [path.parent / step for step in steps]
+    return [(f.name, f.read_text(encoding="utf-8")) for f in files]
+
+
+def by_class(rows: Sequence[Compared]) -> dict[str, Cost]:
+    found: dict[str, Cost] = {}
+    for row in rows:
+        found.setdefault(row.kind, Cost()).add(row.cost)
+    return found
+
+
+def total(rows: Sequence[Compared]) -> Cost:
+    found = Cost()
+    for row in rows:
+        found.add(row.cost)
+    return found
+
+
+def _show(title: str, cost: Cost) -> None:
+    c = cost.as_json()
+    print(
+        f"{title:28}{c['versions']:5}{c['full_seconds']:9.2f}{c['reuse_seconds']:9.2f}"
+        f"{c['limit_seconds']:9.2f}{c['full_queries']:8}{c['reuse_queries']:7}"
+        f"{c['speedup']:8.2f}x{c['of_limit']:7.2f}"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--history", type=Path, default=HISTORY)
+    parser.add_argument("--chain", type=Path, default=CHAIN)
+    parser.add_argument("--only", choices=("history", "chain"))
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--cpu", action="store_true", help="processor time, on a busy machine")
+    args = parser.parse_args()
+    clock = time.process_time if args.cpu else time.perf_counter
+    head = f"{'':28}{'texts':>5}{'full s':>9}{'reuse s':>9}{'limit s':>9}"
+    head += f"{'queries':>8}{'reuse':>7}{'speedup':>9}{'limit':>7}"
+    prove(parse(Source("warm", (HISTORY / "direct_gemm.fw").read_text())), fresh=True)
+    rows: list[Compared] = []
+    steps: list[dict[str, object]] = []
+    if args.only != "chain":
+        if not args.json:
+            print(head)
+        for row in history(load_history(args.history), clock):
+            rows.append(row)
+            if not args.json:
+                _show(f"{row.name[:18]:19}{row.kind[:8]}", row.cost)
+                for line in row.different:
+                    print("   DIFFERENT", line)
+    if args.only != "history" and args.chain.exists():
+        steps = chain(chain_texts(args.chain), clock)
+    classes = by_class(rows)
+    whole = total(rows)
+    different = [line for row in rows for line in row.different]
+    if args.json:
+        by = {kind: cost.as_json() for kind, cost in classes.items()}
+        versions = [
+            {"name": r.name, "class": r.kind, "verdict": r.verdict, **r.cost.as_json()}
+            for r in rows
+        ]
+        shown = {**whole.as_json(), "by_class": by, "rows": versions, "different": different}
+        print(json.dumps({"chain": steps, "history": shown}, indent=2))
+    else:
+        print()
+        for kind, cost in classes.items():
+            _show(kind, cost)
+        _show("all", whole)
+        for step in steps:
+            print(
+                f"chain, depth {step['depth']}: {step['full_queries']}/{step['reuse_queries']} "
+                f"queries, {step['full_seconds']:.3f} s against {step['reuse_seconds']:.3f} s: "
+                f"{step['speedup']:.2f}x, {step['of_limit']:.2f} of the limit"
+            )
+    held = not different and (not rows or whole.as_json()["speedup"] >= LEAST_SPEEDUP)
+    for step in steps:
+        held = held and bool(step["same"]) and bool(step["exact"])
+        held = held and float(str(step["of_limit"])) >= LEAST_OF_LIMIT
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

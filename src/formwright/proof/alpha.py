@@ -1,0 +1,87 @@
+"""Templates up to the names that they choose: a template renamed throughout is proved already.
+
+Names are numbered in the order in which they first stand in the inlined template. Only fields
+that hold names are renamed; a text elsewhere that is also a name leaves the template without a
+digest, since nobody can tell then what it means.
+"""
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from formwright.base.digest import canonical, digest
+from formwright.ir.template import Template
+
+NAMES = {
+    ("Access", "buffer"),
+    ("Arrive", "counter"),
+    ("Await", "counter"),
+    ("BoxVar", "name"),
+    ("Buffer", "name"),
+    ("Cell", "name"),
+    ("Coefficient", "name"),
+    ("Decision", "name"),
+    ("For", "var"),
+    ("Par", "vars"),
+    ("Parameter", "name"),
+    ("Sum", "var"),
+    ("Tensor", "extents"),
+    ("Tensor", "name"),
+    ("Var", "name"),
+    ("Workload", "indices"),
+    ("Workload", "reductions"),
+}
+"""Fields that hold names, by the node that they stand in."""
+
+LABELS = {
+    ("Constraint", "name"),
+    ("Cost", "name"),
+    ("Cost", "unit"),
+    ("Requirement", "name"),
+    ("Scope", "semantics"),
+    ("Scope", "structure"),
+    ("Template", "coarse"),
+    ("Template", "fine"),
+    ("Template", "name"),
+    ("Template", "object_name"),
+    ("Template", "object_text"),
+    ("Template", "outline"),
+}
+"""Fields that a proof does not read."""
+
+
+def alpha_digest(template: Template) -> str | None:
+    """Equal for inlined templates that differ in names and labels alone."""
+    if template.refinement is not None:
+        return None
+    numbers: dict[str, str] = {}
+    plain: set[str] = set()
+    tree = _numbered(template, numbers, plain)
+    return None if plain & set(numbers) else digest(tree)
+
+
+def _numbered(value: object, numbers: dict[str, str], plain: set[str]) -> Any:
+    if isinstance(value, str):
+        plain.add(value)
+        return value
+    if isinstance(value, (tuple, list)):
+        return [_numbered(v, numbers, plain) for v in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = type(value).__name__
+        found: dict[str, Any] = {"node": kind}
+        for f in fields(value):
+            place, inner = (kind, f.name), getattr(value, f.name)
+            if not f.compare or place in LABELS:
+                continue
+            named = place in NAMES
+            found[f.name] = _named(inner, numbers) if named else _numbered(inner, numbers, plain)
+        return found
+    return canonical(value)
+
+
+def _named(value: object, numbers: dict[str, str]) -> Any:
+    """Names by their numbers; the fields of the chip have names of their own."""
+    if isinstance(value, str):
+        return value if value.startswith("chip.") else numbers.setdefault(value, f"#{len(numbers)}")
+    if isinstance(value, (tuple, list)):
+        return [_named(v, numbers) for v in value]
+    return canonical(value)
