@@ -14,6 +14,9 @@ from formwright.proof.chain_links import compared, listed, systems
 from formwright.proof.chains import Assumed
 from formwright.proof.verdict import Obligation
 
+Stated = dict[tuple[str, str], Assumed]
+"""By name and text: two steps may mean two things by one name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -26,25 +29,30 @@ class Environment:
 def environment(steps: Sequence[Template]) -> Environment:
     """Every assumption of a system is discharged by the step below or stated of the whole."""
     obligations: list[Obligation] = []
-    open_: dict[str, Assumed] = {}
-    top = systems(steps[0])[0]
-    open_.update({a.name: Assumed(a.name, a.text, steps[0].name) for a in top.assumptions})
+    open_ = _stated(systems(steps[0])[0], steps[0])
     for step in steps:
         coarse, fine = systems(step)
-        kept: dict[str, Assumed] = {}
+        kept: Stated = {}
         for assumed in open_.values():
             done, how = _fate(step, coarse, fine)
             if not done:
-                kept[assumed.name] = assumed
-            name = f"environment {assumed.name} of {assumed.of}"
+                kept[assumed.name, assumed.text] = assumed
+            name = f"environment {assumed.name} of {assumed.of} in {step.name}"
             obligations.append(compared(name, "environment", "", how))
-        kept |= {a.name: Assumed(a.name, a.text, step.name) for a in fine.assumptions}
-        open_ = kept
-        unstated = sorted(a.name for a in fine.actions if a.environment)
-        if unstated and not open_:
+        open_ = kept | _stated(fine, step)
+        acting = {a.name for a in fine.actions if a.environment}
+        outside = {a.name for a in coarse.actions if a.environment}
+        # What they did above already is assumed above; what is new has to be stated here.
+        known = set(_carriers(step, outside)) if open_ else set()
+        unstated = sorted(acting - known)
+        if unstated and not fine.assumptions:
             told = f"its surroundings do {listed(unstated)}, and nothing is assumed of them"
             obligations.append(compared(f"environment of {step.name}", "environment", told, ""))
     return Environment(tuple(obligations), tuple(open_.values()))
+
+
+def _stated(system: System, step: Template) -> Stated:
+    return {(a.name, a.text): Assumed(a.name, a.text, step.name) for a in system.assumptions}
 
 
 def _fate(step: Template, coarse: System, fine: System) -> tuple[bool, str]:
