@@ -1,7 +1,7 @@
 """One step at given parameters: all choices of tokens, all interleavings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from random import Random
 from time import thread_time
@@ -68,8 +68,13 @@ def explore_step(
     return explored(step_of(template), values, limits or Limits())
 
 
-def explored(step: Refinement, constants: Mapping[str, Scalar], limits: Limits) -> Exploration:
-    """As :func:`explore_step`, for a step without definitions."""
+def explored(
+    step: Refinement,
+    constants: Mapping[str, Scalar],
+    limits: Limits,
+    only: Mapping[str, Scalar] | None = None,
+) -> Exploration:
+    """As :func:`explore_step`, for a step without definitions; ``only``: one choice of tokens."""
     shared = Shared(step)
     judge = Judge(step, constants, limits)
     best: Found | None = None
@@ -77,15 +82,16 @@ def explored(step: Refinement, constants: Mapping[str, Scalar], limits: Limits) 
     cut = "a token is any integer: a sample was tried" if has_any_token(step) else ""
     try:
         choices = list(islice(token_choices(step, constants), TOKEN_LIMIT + 1))
-        if len(choices) > limits.tokens:
+        if only is not None:
+            cut = "one choice of tokens"
+            choices = [c for c in choices if c == only]
+        elif len(choices) > limits.tokens:
             cut = f"more than {limits.tokens} choices of tokens"
             choices = Random(0).sample(choices, limits.tokens)
         for number, tokens in enumerate(choices):
             machine = Machine(step, constants, tokens, shared)
-            share = max(
-                min(SHARE, limits.states), (limits.states - states) // (len(choices) - number)
-            )
-            left = Limits(share, limits.deadline)
+            share = (limits.states - states) // (len(choices) - number)
+            left = replace(limits, states=max(min(SHARE, limits.states), share))
             graph = explore(machine, left, judge.at_end(machine))
             states += len(graph.states)
             if graph.first is not None:

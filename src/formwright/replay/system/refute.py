@@ -21,7 +21,7 @@ WHOLE = Limits(states=60_000)
 searched through."""
 GLANCE = Limits(states=1_200, tokens=4)
 """For many instances: the nearest faults come first, and most show for many tokens."""
-SHRINK = Limits(states=20_000, tokens=256)
+SHRINK = Limits(states=20_000, tokens=32)
 SHRINK_SECONDS = 1.5
 """What shrinking may take at least, when the search took all the time."""
 COMPLETE = 10**9
@@ -30,8 +30,8 @@ ROUND = 50
 """Drawn parameters before each is given more states."""
 LEVELS_SHARE = 0.3
 """Part of the time for the smallest parameters; the rest is for draws."""
-MISMATCH_SHARE = 0.4
-"""After a mismatch of the coarse system this part of the time goes on looking for a fault."""
+MISMATCH_SECONDS = 1.0
+"""After a mismatch of the coarse system a fault of the design is looked for so much longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,7 @@ def refute_step(
     small = {p.name for p in (*scope.extents, *scope.agents)}
     kept = frozenset(n for n in hint if n not in small)
     if kept:
-        until = start + 0.5 * seconds
-        search.through(boxes(around, hint, kept, until), until)
+        search.near(hint, kept, start + 0.5 * seconds)
     if search.best is None and around.admits(hint) and hint.keys() >= {*around.used, *around.rest}:
         search.through([dict(hint)], start + 0.7 * seconds)
     if search.best is None:
@@ -97,6 +96,14 @@ class _Search:
         """A fault of the design was found."""
         return self.best is not None and is_fault(self.best[1].finding)
 
+    def near(self, hint: Values, kept: frozenset[str], until: float) -> None:
+        """Small extents and teams with the values of ``kept``: first at a glance, then longer."""
+        limits, tried = GLANCE, -1
+        while thread_time() < until and not self.is_refuted and tried < self.instances + self.cut:
+            tried = self.instances + self.cut
+            self.through(boxes(self._around, hint, kept, until), until, limits)
+            limits = Limits(4 * limits.states, tokens=4 * limits.tokens)
+
     def anywhere(self, hint: Values) -> None:
         """All small parameters in turn at a glance; then those that were cut, if that was all,
         or drawn ones, looked at ever longer."""
@@ -127,7 +134,7 @@ class _Search:
                 continue
             if self.best is None or found.weight[0] < self.best[1].weight[0]:
                 self.best = (values, found)
-                until = min(until, thread_time() + MISMATCH_SHARE * (until - thread_time()))
+                until = min(until, thread_time() + MISMATCH_SECONDS)
 
     def told(self) -> Counterexample | None:
         """The best finding, shrunk: fewest steps, then smallest parameters."""
@@ -152,8 +159,13 @@ class _Search:
             progress = False
             limits = replace(SHRINK, steps=len(found.reached.run))
             for less in smaller(self._around, values):
-                other = self._tried(less, until, limits).found
+                other = self._again(less, found, replace(limits, deadline=until))
                 if other is not None and other.weight <= found.weight:
                     values, found, progress = less, other, True
                     break
         return values, found
+
+    def _again(self, values: Values, found: Found, limits: Limits) -> Found | None:
+        """The same tokens first: most of a fault does not depend on how far ranges reach."""
+        same = explored(self._step, values, limits, found.machine.where.tokens).found
+        return same or explored(self._step, values, limits).found
