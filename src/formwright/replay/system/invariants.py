@@ -13,7 +13,13 @@ from formwright.replay.system.explore import Graph, Limits, explore
 from formwright.replay.system.findings import scalar
 from formwright.replay.system.grounded import Guard, guarded
 from formwright.replay.system.instance import step_of
-from formwright.replay.system.layout import TooLargeError, has_any_token, span_of, token_choices
+from formwright.replay.system.layout import (
+    COARSE,
+    TooLargeError,
+    has_any_token,
+    span_of,
+    token_choices,
+)
 from formwright.replay.system.machine import Machine
 from formwright.replay.system.made import Fn, State
 
@@ -77,6 +83,8 @@ def reached(
                 continue
             places = {n: p for p, n in enumerate(machine.where.cells)}
             wanted = [(places[n], v) for n, v in state.items() if n in places]
+            if any(n.startswith(COARSE) for n in state):
+                wanted.append((machine.where.alive, True))
             if any(all(s[p] == v for p, v in wanted) for s in graph.states):
                 return "reached"
             seen_all = machine.exhaustive and not graph.cut and graph.fault is None
