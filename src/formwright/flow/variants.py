@@ -8,7 +8,7 @@ sizes; the evidence is then ``bounded``.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Literal
@@ -58,13 +58,16 @@ STATES = 20_000
 OWNERS = (Schedule(), Schedule(owners="apart"), Schedule(owners="columns"))
 """Owners that an exploration tries; it tries every interleaving for each."""
 
+REACH_SECONDS = 1.0
+"""What a replay of a defect that an exploration found may take."""
+
 ROOM = 10**9
 """The value of chip fields where nothing is said of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A file with its notes. ``at``: values at which a fault is replayed. ``ranges``: sizes
+    """A file with its notes. ``at``: values at which each fault is replayed. ``ranges``: sizes
     of an exploration, first and last. ``base``: the file that it was made from."""
 
     path: Path
@@ -72,7 +75,7 @@ class Variant:
     kind: Kind
     words: tuple[str, ...]
     base: Path | None
-    at: Mapping[str, int]
+    at: Mapping[str, Mapping[str, int]]
     ranges: Mapping[str, tuple[int, int]]
 
     @property
@@ -87,7 +90,7 @@ class Judgement:
     kind: Kind
     words: tuple[str, ...]
     faults: tuple[tuple[str, str], ...] = ()
-    counterexamples: tuple[Counterexample, ...] = ()
+    counterexamples: tuple[tuple[str, Counterexample], ...] = ()
     details: tuple[str, ...] = ()
     bound: str = ""
     seconds: float = 0.0
@@ -98,14 +101,18 @@ class NotesError(Exception):
 
 
 def read_variant(path: Path) -> Variant:
-    """Parses a file and the notes ``# expect:``, ``# base:``, ``# at:`` and ``# bound:``."""
+    """Parses a file and the notes ``# expect:``, ``# base:``, ``# at FAULT:`` and ``# bound:``."""
     text = path.read_text()
-    notes = dict(re.findall(r"^# (expect|base|at|bound): (.*)$", text, re.MULTILINE))
+    notes = dict(re.findall(r"^# (expect|base|at \w+|bound): (.*)$", text, re.MULTILINE))
     expect = notes.get("expect", "")
     kind = next((k for k in KINDS if expect == k or expect.startswith(k + " ")), None)
     if kind is None:
         raise NotesError(f'{path}: no verdict in "{expect}"')
-    at = {n: int(v) for n, v in re.findall(r"(\w+) = (-?\d+)", notes.get("at", ""))}
+    at = {
+        note.removeprefix("at "): {n: int(v) for n, v in re.findall(r"(\w+) = (-?\d+)", values)}
+        for note, values in notes.items()
+        if note.startswith("at ")
+    }
     found = re.findall(r"(\w+) = (\d+)(?: \.\. (\d+))?", notes.get("bound", ""))
     return Variant(
         path,
@@ -137,14 +144,35 @@ def judge(variant: Variant, base: Judgement | None = None) -> Judgement:
         return Judgement(kind, _words(rest), details=_why(rest), seconds=proof.seconds)
     if not variant.ranges:
         return Judgement("unresolved", _words(missed), details=_why(missed), seconds=proof.seconds)
+    return _explored(variant, base, missed, proof.seconds)
+
+
+def _explored(
+    variant: Variant, base: Judgement | None, missed: Sequence[Obligation], seconds: float
+) -> Judgement:
+    """What the rules do not derive, for every size within the bound."""
     only_terms = all(o.condition in TERMS for o in missed)
-    defect, count = explored(template, variant.ranges, one_schedule=only_terms)
-    bound = bound_text(variant, count, one_schedule=only_terms)
-    if defect:
-        return Judgement("unresolved", _words(missed), details=(defect,), seconds=proof.seconds)
-    return Judgement(
-        "bounded", _words(missed), details=_why(missed), bound=bound, seconds=proof.seconds
-    )
+    wrong, count = explored(variant.template, variant.ranges, one_schedule=only_terms)
+    if wrong is None:
+        bound = bound_text(variant, count, one_schedule=only_terms)
+        return Judgement("bounded", _words(missed), (), (), _why(missed), bound, seconds)
+    found = [_reached(variant.template, o, wrong) for o in missed]
+    refuted = [o for o in found if o.verdict == "refuted"]
+    if refuted:
+        return _refuted(refuted, base, seconds)
+    return Judgement("unresolved", _words(missed), details=(f"wrong at {wrong}",), seconds=seconds)
+
+
+def _reached(
+    template: Template, obligation: Obligation, values: Mapping[str, Scalar]
+) -> Obligation:
+    """The obligation, refuted if a run at these values shows its defect."""
+    whole = {n: v for n, v in values.items() if not isinstance(v, bool)}
+    claim = Refutation(obligation.condition, obligation.name, whole, (), obligation.name)
+    shown = replay(template, claim, REACH_SECONDS)
+    if shown is None:
+        return obligation
+    return replace(obligation, verdict="refuted", detail=shown.text, counterexample=shown)
 
 
 def _refuted(refuted: Sequence[Obligation], base: Judgement | None, seconds: float) -> Judgement:
@@ -156,7 +184,7 @@ def _refuted(refuted: Sequence[Obligation], base: Judgement | None, seconds: flo
         kind,
         _words(shown),
         faults,
-        tuple(o.counterexample for o in shown if o.counterexample is not None),
+        tuple((_word(o), o.counterexample) for o in shown if o.counterexample is not None),
         _why(shown),
         seconds=seconds,
     )
@@ -169,7 +197,11 @@ def _buffer(obligation: Obligation) -> str:
 
 
 def _words(obligations: Sequence[Obligation]) -> tuple[str, ...]:
-    return tuple(sorted({SHOWN.get(o.condition, o.condition) for o in obligations}))
+    return tuple(sorted({_word(o) for o in obligations}))
+
+
+def _word(obligation: Obligation) -> str:
+    return SHOWN.get(obligation.condition, obligation.condition)
 
 
 def _why(obligations: Sequence[Obligation]) -> tuple[str, ...]:
@@ -188,24 +220,21 @@ def _failed(obligation: Obligation) -> bool:
 
 def explored(
     template: Template, ranges: Mapping[str, tuple[int, int]], one_schedule: bool
-) -> tuple[str, int]:
-    """The first defect (empty: none) and how many points were looked at.
+) -> tuple[dict[str, Scalar] | None, int]:
+    """The first point where something is wrong (``None``: none), and how many were looked at.
 
     ``one_schedule``: the conditions on schedules are proved, so one speaks for all.
     """
     count = 0
     for values in points(template, ranges):
         count += 1
-        if one_schedule:
-            outcome = run(template, values)
-            if outcome.status != "exact":
-                return f"at {dict(values)}: {outcome.status}", count
-            continue
-        for schedule in OWNERS:
-            found = explore(template, values, schedule, STATES)
-            if not found.safe:
-                return f"at {dict(values)}: {found.defect or 'too many states'}", count
-    return "", count
+        if one_schedule and run(template, values).status != "exact":
+            return values, count
+        if not one_schedule and not all(
+            explore(template, values, schedule, STATES).safe for schedule in OWNERS
+        ):
+            return values, count
+    return None, count
 
 
 def points(
@@ -248,13 +277,25 @@ def bound_text(variant: Variant, count: int, one_schedule: bool) -> str:
     return f"{', '.join(spans)}: {count} points of the menus, {how}"
 
 
-def replayed(variant: Variant) -> list[Counterexample | None]:
+def replayed(variant: Variant) -> dict[str, Counterexample | None]:
     """The faults of a variant again, at the values that it notes, by the interpreter alone."""
     back = {shown: condition for condition, shown in SHOWN.items()}
-    found: list[Counterexample | None] = []
-    for word in variant.words:
-        condition = back.get(word, word)
-        if condition not in ON_VALUES:
-            claim = Refutation(condition, word, dict(variant.at), (), "noted in the file")
-            found.append(replay(variant.template, claim))
+    chip: dict[str, int] = {p.name: ROOM for p in variant.template.scope.chip}
+    found: dict[str, Counterexample | None] = {}
+    for word, values in variant.at.items():
+        claim = Refutation(back.get(word, word), word, {**chip, **values}, (), "noted in the file")
+        found[word] = replay(variant.template, claim)
     return found
+
+
+def schedules(template: Template) -> list[dict[str, int]]:
+    """Every assignment of the menus that meets the constraints and requirements."""
+    closed = inlined(template)
+    names = [d.name for d in closed.decisions]
+    conditions = [c.condition for c in closed.constraints]
+    conditions += [r.condition for r in closed.requires]
+    return [
+        dict(zip(names, point, strict=True))
+        for point in product(*(d.menu for d in closed.decisions))
+        if _meets(dict(zip(names, point, strict=True)), conditions)
+    ]
