@@ -206,6 +206,19 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
     assert certify([COPY], folder=tmp_path).parts[0].kept == 7
 
 
+def test_an_edit_spares_certificates_of_queries_that_did_not_change(
+    kept: Path, tmp_path: Path
+) -> None:
+    """Another range for M is another template; queries that may use it are asked for anew."""
+    edited = tmp_path / "edited.fw"
+    text = Path(COPY).read_text()
+    edited.write_text(text.replace("M >= 0", "M >= 1"))
+    assert certify([str(edited)], folder=tmp_path).parts[0].kept == 0
+    edited.write_text(text.replace("C[i] = A[i]", "C[i] = A[i] clip"))
+    part = certify([str(edited)], folder=tmp_path).parts[0]
+    assert (part.certificates + part.points, part.kept) == (6, 5)
+
+
 SQUARE = Asked(
     data.recorded(
         {"x": "Int", "y": "Int"},

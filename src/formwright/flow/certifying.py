@@ -1,5 +1,6 @@
 """Certificates for a template or a chain: made one by one, kept at once, gone on with later."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -208,7 +209,7 @@ def _part(
     start = time.perf_counter()
     subject = Subject(template.name, template_digest(template), condition, solver_version())
     path = grounds_path(out, subject.digest, condition)
-    work = _Work(subject, path, known_grounds(path), limits, solvers)
+    work = _Work(subject, path, known_grounds(out, subject), limits, solvers)
     obligations: list[Obligation] = []
     prover = NotingProver(inlined(template), Clock(CALL_MILLISECONDS, 120.0))
     for collected in prover.collect(condition, lambda t: say(f"{template.name}: {t}")):
@@ -233,10 +234,18 @@ def _part(
     return part, tuple(obligations)
 
 
-def known_grounds(path: Path) -> dict[str, Ground]:
-    """What is kept at ``path`` or ships under the same name, as far as it is whole."""
+def known_grounds(out: Path, subject: Subject) -> dict[str, Ground]:
+    """What is kept of templates of that name, as far as it is whole: most edits spare queries."""
     found: dict[str, Ground] = {}
-    for place in (SHIPPED / path.name, path):
-        kept = read_grounds(place).grounds
-        found.update({} if kept is None else kept.grounds)
+    for folder in (SHIPPED, out):
+        for path in sorted(folder.glob("*.json")):
+            if _names(path, subject.template):
+                kept = read_grounds(path).grounds
+                found.update({} if kept is None else kept.grounds)
     return found
+
+
+def _names(path: Path, template: str) -> bool:
+    """Whether the first line is of a file about that template, damaged or not."""
+    with path.open("rb") as stream:
+        return f'"template":{json.dumps(template)}'.encode() in stream.readline()
