@@ -17,6 +17,9 @@ from formwright.base.digest import digest
 
 SCHEMA = 1
 
+WAIT = 30.0
+"""Seconds to wait for another process that writes."""
+
 Table = Literal["core", "node", "open", "witness"]
 """``core``: an unsatisfiable query. ``node``: an obligation by its inputs, with its cores.
 ``open``: an unresolved obligation with its limits. ``witness``: a point to try again."""
@@ -142,24 +145,23 @@ class Database:
 
 
 def _opened(path: Path | None) -> sqlite3.Connection:
-    """A connection; a file that is no database is put aside, and a new one begun."""
+    """A connection. A file that is no database is put aside and a new one begun; where none
+    can be had in time nothing is kept, which costs work and no verdict."""
     if path is None:
         return _prepared(":memory:")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         return _prepared(str(path))
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise
+    except sqlite3.OperationalError:
+        return _prepared(":memory:")
+    except sqlite3.DatabaseError:
         path.replace(path.with_name(f"{path.name}.damaged"))
         return _prepared(str(path))
 
 
 def _prepared(name: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(name, timeout=30)
-    connection.executescript(
-        "pragma journal_mode=wal; pragma synchronous=normal; pragma busy_timeout=30000;" + _CREATE
-    )
+    connection = sqlite3.connect(name, timeout=WAIT)
+    connection.executescript("pragma journal_mode=wal; pragma synchronous=normal;" + _CREATE)
     return connection
 
 
