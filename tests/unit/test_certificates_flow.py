@@ -74,14 +74,20 @@ def test_certificates_are_checked_without_z3(kept: Path, monkeypatch: pytest.Mon
     assert look(kept).held
 
 
-def test_every_byte_counts(text: str, tmp_path: Path) -> None:
-    """Each byte of the file changed in turn, and some left out: always a fault, with a name."""
+def test_every_byte_counts(kept: Path, tmp_path: Path) -> None:
+    """Each byte of a small file changed in turn, or left out: always a fault."""
+    whole = read_grounds(kept).grounds
+    assert whole is not None
+    few = whole.obligations[:2]
+    keys = [q for o in few for q in o.queries]
     path = tmp_path / "grounds.json"
+    write_grounds(path, Grounds(whole.subject, few, {k: whole.grounds[k] for k in keys}))
+    text = path.read_text()
+    assert not read_grounds(path).faults
     for place, old in enumerate(text):
-        for new in ("0" if old != "0" else "1", *([""] if place % 7 == 0 else [])):
+        for new in ("0" if old != "0" else "1", ""):
             path.write_text(text[:place] + new + text[place + 1 :])
-            found = read_grounds(path)
-            assert found.faults, (place, text[max(0, place - 20) : place + 20])
+            assert read_grounds(path).faults, (place, text[max(0, place - 20) : place + 20])
 
 
 def _resealed(change: Callable[[Grounds], Grounds], path: Path) -> None:

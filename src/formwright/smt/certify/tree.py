@@ -26,7 +26,8 @@ class NotFoundError(Exception):
 class Limits:
     """``nodes`` of the search, ``cuts`` below one another, choices ``tried`` at a node.
 
-    ``seconds`` for one query, ``call_milliseconds`` for one call of z3.
+    ``seconds`` of this process for one query, so that other work on the machine does not
+    decide; ``call_milliseconds`` for one call of z3.
     """
 
     nodes: int = 2000
@@ -72,7 +73,7 @@ class Search:
         self._rational = Cores({}, limits.call_milliseconds, relaxed=True)
         self._nodes = 0
         self._last = 0
-        self._end = time.monotonic() + limits.seconds
+        self._end = time.process_time() + limits.seconds
 
     def tree(self, groups: Sequence[Sequence[Fact]]) -> tuple[list[int], Tree]:
         """A tree over some of ``groups``, and which; raises :class:`NotFoundError`."""
@@ -103,7 +104,7 @@ class Search:
         self._nodes += 1
         if self._nodes > self._limits.nodes:
             raise NotFoundError(f"more than {self._limits.nodes} nodes")
-        if time.monotonic() > self._end:
+        if time.process_time() > self._end:
             raise NotFoundError(f"more than {self._limits.seconds:g} s")
         rows = {n: r for n in live if isinstance(r := self._facts[n], Row)}
         conflict = self._rational.core(rows, 0)
