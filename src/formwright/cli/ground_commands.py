@@ -25,6 +25,9 @@ def certify(
     seconds: Annotated[
         float, typer.Option("--seconds", help="The most for one query.", min=0.1, max=3600)
     ] = 60.0,
+    again: Annotated[
+        bool, typer.Option("--again", help="Look once more where a second solver had to do.")
+    ] = False,
     json_: Json = False,
 ) -> int:
     """Make certificates for the proof of a template or a chain; interrupted, it goes on."""
@@ -33,7 +36,8 @@ def certify(
     from formwright.smt.certify.tree import Limits
 
     with status_line() as say:
-        result = make(files or (), folder=out, limits=Limits(seconds=seconds), progress=say)
+        limits = Limits(seconds=seconds)
+        result = make(files or (), folder=out, limits=limits, again=again, progress=say)
     if json_:
         emit_json(result.as_json())
     else:

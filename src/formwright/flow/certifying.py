@@ -88,6 +88,7 @@ class _Work:
     known: dict[str, Ground]
     limits: Limits
     solvers: Sequence[Second]
+    again: bool
     grounds: dict[str, Ground] = field(default_factory=dict)
     obligations: list[Resting] = field(default_factory=list)
     open: list[tuple[str, str]] = field(default_factory=list)
@@ -106,7 +107,7 @@ class _Work:
             if key in self.grounds:
                 continue
             known = self.known.get(key)
-            if known is not None and _holds(asked, known):
+            if known is not None and _holds(asked, known, self.again):
                 self.grounds[key] = known
                 self.kept += 1
                 continue
@@ -130,9 +131,9 @@ class _Work:
         write_grounds(self.path, Grounds(self.subject, tuple(self.obligations), self.grounds))
 
 
-def _holds(asked: Asked, known: Ground) -> bool:
+def _holds(asked: Asked, known: Ground, again: bool) -> bool:
     if isinstance(known, Agreement | Alone):
-        return isinstance(known, Agreement)
+        return isinstance(known, Agreement) and not again
     try:
         check(asked.query, known)
     except RejectedError:
@@ -171,11 +172,13 @@ def certify(
     limits: Limits | None = None,
     progress: Progress | None = None,
     solvers: Sequence[Second] | None = None,
+    again: bool = False,
 ) -> Certified:
     """Grounds for every obligation of templates and chains, by default of all that ship.
 
     Kept in ``folder``, or else in the user's cache; certificates that ship are taken over.
-    Interrupted, the same call goes on. Raises :class:`InputError` for a text that does not parse.
+    Interrupted, the same call goes on. ``again``: second opinions are not enough, a certificate
+    is looked for once more. Raises :class:`InputError` for a text that does not parse.
     """
     say = progress or (lambda _: None)
     out = folder or grounds_folder()
@@ -183,7 +186,7 @@ def certify(
     parts: list[Part] = []
 
     def settle(template: Template, condition: str) -> tuple[Obligation, ...]:
-        part, obligations = _part(template, condition, out, limits or Limits(), asked, say)
+        part, obligations = _part(template, condition, out, limits or Limits(), asked, again, say)
         parts.append(part)
         return obligations
 
@@ -204,12 +207,13 @@ def _part(
     out: Path,
     limits: Limits,
     solvers: Sequence[Second],
+    again: bool,
     say: Progress,
 ) -> tuple[Part, tuple[Obligation, ...]]:
     start = time.perf_counter()
     subject = Subject(template.name, template_digest(template), condition, solver_version())
     path = grounds_path(out, subject.digest, condition)
-    work = _Work(subject, path, known_grounds(out, subject), limits, solvers)
+    work = _Work(subject, path, known_grounds(out, subject), limits, solvers, again)
     obligations: list[Obligation] = []
     prover = NotingProver(inlined(template), Clock(CALL_MILLISECONDS, 120.0))
     for collected in prover.collect(condition, lambda t: say(f"{template.name}: {t}")):
