@@ -51,7 +51,7 @@ def test_a_half_is_no_value_of_a_parameter() -> None:
 
 
 def test_a_coarse_variable_is_no_token_of_the_fine_system() -> None:
-    """Both are called ``x``; the coarse system never ends."""
+    """Both are called ``x``; read as the token, the coarse system has ended."""
     coarse = """  token y any
   var x : 0 .. 3 = 0
   action finish when x = 0:
@@ -60,8 +60,25 @@ def test_a_coarse_variable_is_no_token_of_the_fine_system() -> None:
   result y + x
 """
     shadow = COARSE.replace("y any", "y any, x in 1 .. 2").replace("result y", "result y + 1")
-    found = left_open(shadow, "rank\n  if done then 0 else 1\n", coarse)
-    assert set(found) == {"completion two"}
+    with pytest.raises(InputError, match='"x" is called like a variable of the coarse system'):
+        left_open(shadow, "rank\n  if done then 0 else 1\n", coarse)
+
+
+def test_the_coarse_system_stays_in_its_ranges_between_two_calls() -> None:
+    """As the interpreter has it: ``up`` a second time leaves the range, whatever follows."""
+    coarse = """  token y any
+  var c : 0 .. 2 = 0
+  action up:
+    c := c + 1
+  action down:
+    c := c - 1
+  final c = 1
+  result y
+"""
+    rest = "relation\n  same: done = (coarse.c = 1)\nmatch\n  finish: "
+    assert left_open(fine("", ""), f"{rest}up; down; up\n", coarse) == {}
+    found = left_open(fine("", ""), f"{rest}up; up; down\n", coarse)
+    assert set(found) == {"range coarse.c after finish"}
 
 
 def test_a_sum_over_every_integer_bounds_nothing() -> None:

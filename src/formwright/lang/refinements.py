@@ -131,7 +131,14 @@ class _StepResolver:
 
     def _same_tokens(self) -> None:
         known = {t.name: t for t in self.coarse.tokens}
+        variables = {v.name for v in self.coarse.state}
         for token in self.fine.tokens:
+            if token.name in variables:
+                self.faults.add(
+                    f'the token "{token.name}" is called like a variable of the coarse system',
+                    token.span,
+                    "take another name",
+                )
             other = known.get(token.name)
             if other is not None and other != token:
                 self.faults.add(

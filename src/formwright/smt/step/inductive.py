@@ -75,20 +75,30 @@ def _kept(setting: Setting, action: Action, kept: Kept) -> Iterator[Query]:
 
     One that reads nothing which changed is the same formula before and after.
     """
+    before = setting.names(prefix=kept.prefix)
     for step, case in setting.stepping(action):
-        before = setting.names(prefix=kept.prefix)
-        after = setting.names(step.after, kept.prefix)
-        places = _places(kept, before, step.touched)
-        if places is not None:
-            for place in places:
-                ranges, inner = ranged(kept.forall, [place], after)
-                wrong = negated(truth(kept.holds, inner, setting.atoms))
-                yield from unless_plain(case.copy(), conj([*ranges, wrong]))
-            continue
-        inner = case.arbitrary(kept.forall, after)
-        values = [inner[i.name] for i in kept.forall]
-        if _at(kept, values, before) != _at(kept, values, after):
-            yield from unless_plain(case, negated(truth(kept.holds, inner, setting.atoms)))
+        # Between the calls of a match the coarse system stays in its ranges too.
+        between = [f.after for f in step.coarse[:-1]] if kept.prefix else []
+        for view in (*between, step.after):
+            after = setting.names(view, kept.prefix)
+            yield from _holds_after(case.copy(), kept, before, after, step.touched)
+
+
+def _holds_after(
+    case: Case, kept: Kept, before: Names, after: Names, touched: Touched
+) -> Iterator[Query]:
+    atoms = before.cells.atoms
+    places = _places(kept, before, touched)
+    if places is not None:
+        for place in places:
+            ranges, inner = ranged(kept.forall, [place], after)
+            wrong = negated(truth(kept.holds, inner, atoms))
+            yield from unless_plain(case.copy(), conj([*ranges, wrong]))
+        return
+    inner = case.arbitrary(kept.forall, after)
+    values = [inner[i.name] for i in kept.forall]
+    if _at(kept, values, before) != _at(kept, values, after):
+        yield from unless_plain(case, negated(truth(kept.holds, inner, atoms)))
 
 
 def _places(kept: Kept, before: Names, touched: Touched) -> list[Poly] | None:
