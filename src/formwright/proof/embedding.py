@@ -29,7 +29,7 @@ from formwright.proof.theorems import is_theorem
 
 Renaming = Mapping[str, str]
 
-STEPS = 4000
+STEPS = 600
 """How many comparisons one search may take."""
 
 
@@ -138,43 +138,63 @@ class _Budget:
         return self.left > 0
 
 
-def embedding(
-    core: Recorded, target: Target, start: Renaming | None = None, steps: int = STEPS
-) -> Renaming | None:
+def embedding(core: Recorded, target: Target, steps: int = STEPS) -> Renaming | None:
     """A renaming that carries every assertion of ``core`` into ``target``.
 
     Instances of theorems need not be there; any other ``lemma`` must be.
     """
     sorts = dict(core.sorts)
     wanted = [a for a in core.assertions if not (a.role == "lemma" and is_theorem(a.statement))]
-    ordered = _ordered(wanted)
-    budget = _Budget(steps)
-    for found in _search(ordered, 0, dict(start or {}), sorts, target, budget):
-        # The rule itself, said once more without the search: R2.
-        if all(target.has(renamed(a.statement, found)) for a in wanted) and all(
-            target.sort(found[s]) == sorts[s] for a in wanted for s in symbols(a.statement)
-        ):
+    same = {s: s for s in sorts}
+    if _carries(same, wanted, sorts, target):
+        return same
+    forms = [shape(a.statement) for a in wanted]
+    if any(
+        a.role in NARROW and next(target.alike(form), None) is None
+        for a, form in zip(wanted, forms, strict=True)
+    ):
+        return None
+    ordered = _ordered(wanted, [sum(1 for _ in target.alike(form)) for form in forms])
+    for found in _search(ordered, 0, {}, sorts, target, _Budget(steps)):
+        if _carries(found, wanted, sorts, target):
             return found
     return None
 
 
-def _ordered(wanted: Sequence[Assertion]) -> list[tuple[Statement, frozenset[str]]]:
-    """Claims before definitions before premises; each shares names with those before it."""
-    left = [(WEIGHT[a.role], a.statement, symbols(a.statement)) for a in wanted]
-    left.sort(key=lambda item: item[0])
+def _carries(
+    renaming: Renaming, wanted: Sequence[Assertion], sorts: Mapping[str, Sort], target: Target
+) -> bool:
+    """The rule itself (R2), without a search."""
+    return all(
+        target.sort(renaming[s]) == sorts[s] for a in wanted for s in symbols(a.statement)
+    ) and all(target.has(renamed(a.statement, renaming)) for a in wanted)
+
+
+def _ordered(
+    wanted: Sequence[Assertion], counts: Sequence[int]
+) -> list[tuple[Statement, frozenset[str]]]:
+    """The claim with the fewest partners first; then what shares most names with those before."""
+    left = [
+        (WEIGHT[a.role], count, a.statement, symbols(a.statement))
+        for a, count in zip(wanted, counts, strict=True)
+    ]
+    left.sort(key=lambda item: item[:2])
     bound: set[str] = set()
     found: list[tuple[Statement, frozenset[str]]] = []
     while left:
-        best = min(left, key=lambda item: (len(item[2] - bound), item[0])) if found else left[0]
+        best = min(left, key=lambda i: (len(i[3] - bound), i[1], i[0])) if found else left[0]
         left.remove(best)
-        found.append((best[1], best[2]))
-        bound |= best[2]
+        found.append(best[2:])
+        bound |= best[3]
     return found
 
 
+NARROW: tuple[Role, ...] = ("goal", "fact", "definition")
+"""What nothing else in a query can plainly stand for."""
+
 WEIGHT: dict[Role, int] = {
     "goal": 0,
-    "fact": 1,
+    "fact": 0,
     "definition": 2,
     "lemma": 3,
     "premise": 4,

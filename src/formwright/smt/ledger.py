@@ -18,7 +18,7 @@ from formwright.smt.premises import Premises
 from formwright.smt.record import Tagged, statement
 from formwright.smt.terms import Eq, Formula, Le, Lt, Poly, conj, disj, negated
 
-CANDIDATES = 24
+CANDIDATES = 10
 """How many kept cores one query is compared with."""
 
 Reading = Literal["linear", "exact", "cases"]

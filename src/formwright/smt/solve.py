@@ -124,16 +124,18 @@ class Solver:
         tracked = Tracked(self._linear, self._clock)
         tracked.add([*claim, *definitions, *tagged("premise", self._assumed)])
         tracked.add(tagged("bound", self._premises.bounds()))
-        for more in (self._theorems, self._choices, None):
-            self.queries += 1
-            if tracked.check() == z3.unsat:
-                core = self._alone(tracked.core())
-                if core is not None:
-                    ledger.keep(core, "linear")
-                return True
-            if more is not None:
-                tracked.add(more(goal, query.hints))
-        return False
+        self.queries += 2
+        if tracked.check() != z3.unsat:
+            tracked.add(self._theorems(goal, query.hints))
+            if tracked.check() != z3.unsat:
+                return False
+        self._keep_linear(ledger, tracked)
+        return True
+
+    def _keep_linear(self, ledger: Ledger, tracked: Tracked) -> None:
+        core = self._alone(tracked.core())
+        if core is not None:
+            ledger.keep(core, "linear")
 
     def _alone(self, core: Sequence[Tagged]) -> Sequence[Tagged] | None:
         """The core solved by itself, with "at least 1" for menus that begin higher, if that is
@@ -150,23 +152,26 @@ class Solver:
             solver.add(self._linear.whole(formulas))
         found = self._by_cases(solver, goal, self._used(goal, query.hints), small)
         if found.status == "unsat" and self._ledger is not None:
-            whole = [*_claim(query), *tagged("premise", self._assumed)]
-            whole += tagged("definition", self._definitions(goal, query.hints))
-            whole += tagged("bound", self._premises.bounds())
-            self._keep(self._ledger, [*whole, *tagged("menu", self._premises.members())])
+            self._keep(self._ledger, query, goal)
         return found
 
-    def _keep(self, ledger: Ledger, whole: Sequence[Tagged]) -> None:
-        """What needed products or cases: a core with products as they are, else all of it."""
+    def _keep(self, ledger: Ledger, query: Query, goal: Formula) -> None:
+        """What needed menus: a core with products as symbols, as they are, or all of it."""
+        whole = [*_claim(query), *tagged("premise", self._assumed)]
+        whole += tagged("definition", self._definitions(goal, query.hints))
+        whole += tagged("bound", self._premises.bounds())
+        lemmas_ = self._theorems(goal, query.hints)
+        tracked = Tracked(self._linear, self._clock)
+        tracked.add([*whole, *lemmas_, *self._choices(goal, query.hints)])
+        if tracked.check() == z3.unsat:
+            self._keep_linear(ledger, tracked)
+            return
+        whole += tagged("menu", self._premises.members())
         exact = Encoding(self._atoms, exact=True)
         tracked = Tracked(exact, self._clock)
         tracked.add(whole)
-        if tracked.check() == z3.unsat:
-            core = alone(tracked.core(), exact, self._clock)
-            if core is not None:
-                ledger.keep(core, "exact")
-                return
-        ledger.keep(whole, "cases")
+        core = alone(tracked.core(), exact, self._clock) if tracked.check() == z3.unsat else None
+        ledger.keep(core or whole, "cases" if core is None else "exact")
 
     def consistent(self, formulas: Sequence[Formula]) -> Answer:
         """A point of the scope where ``formulas`` and every premise hold, or ``unsat``."""
