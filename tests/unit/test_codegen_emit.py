@@ -7,10 +7,12 @@ import pytest
 from codegen_library import SMALL, built, inputs, template_of
 
 from formwright.base.diagnostics import InputError
+from formwright.base.source import Source
 from formwright.codegen import build, detect_target, emit_c, target_named
 from formwright.codegen.target import AVX2, AVX512, PLAIN
-from formwright.lang import load
+from formwright.lang import load, parse
 
+STRUCTURES = Path(__file__).parents[1] / "structures"
 BODY = """\
     acc[r,s] = 0
     for l in 0 .. K:
@@ -111,6 +113,18 @@ def test_counters_are_refused() -> None:
     )
     assert "counters" in text
     assert "t.fw:12" in text
+
+
+def test_roles_of_a_team_are_refused() -> None:
+    text = refusal("  par team w in 2:\n    if w = 1:\n      C[i,j] = 0 over (i < M, j < N)\n")
+    assert "there are no roles" in text
+    assert "t.fw:12" in text
+
+
+def test_a_scope_without_teams_of_one_agent_is_refused() -> None:
+    text = (STRUCTURES / "producer_consumer" / "several_consumers.fw").read_text()
+    with pytest.raises(InputError, match="excludes W = 1"):
+        emit_c(parse(Source("t.fw", text)), {"T": 1, "S": 1}, AVX2)
 
 
 def test_decisions_must_be_those_of_the_template() -> None:

@@ -1,6 +1,6 @@
 """C from a template and an assignment: decisions are constants, extents come at run time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formwright.base.diagnostics import fail, nearest
@@ -18,10 +18,11 @@ from formwright.codegen.linear import Range
 from formwright.codegen.places import tensor_place
 from formwright.codegen.target import Target
 from formwright.codegen.tiles import applies
-from formwright.ir.evaluate import evaluate
+from formwright.ir.evaluate import EvaluationError, evaluate
+from formwright.ir.expr import Var
 from formwright.ir.inline import inlined
-from formwright.ir.program import Stmt
-from formwright.ir.rewrite import accesses
+from formwright.ir.program import For, If, Par, Stmt
+from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.template import Parameter, Template
 
 LEAST_OF = 4096
@@ -68,6 +69,7 @@ def emit_c(template: Template, assignment: Mapping[str, int], target: Target) ->
     """
     _check_assignment(template, assignment)
     whole = inlined(template)
+    _check_teams(whole)
     program = folded_program(whole, assignment)
     workload = whole.scope.workload
     extents = [p.name for p in whole.scope.extents]
@@ -126,6 +128,39 @@ def _check_assignment(template: Template, assignment: Mapping[str, int]) -> None
     for name in assignment:
         if name not in known:
             raise fail(f'"{name}" is no decision of {template.name}', hint=nearest(name, known))
+
+
+def _check_teams(template: Template) -> None:
+    """A team is emitted as one agent: the scope must allow that, and roles need an agent each."""
+    alone = {p.name: 1 for p in template.scope.agents}
+    for parameter in template.scope.agents:
+        try:
+            allowed = parameter.condition is None or evaluate(parameter.condition, alone) is True
+        except EvaluationError:
+            allowed = False
+        if not allowed:
+            told = (
+                f"C is emitted for teams of one agent, and the scope excludes {parameter.name} = 1"
+            )
+            raise fail(told, parameter.span)
+    for stmt in _statements(template.program):
+        if (
+            isinstance(stmt, Par)
+            and stmt.kind == "team"
+            and not all(isinstance(e, Var) for e in stmt.extents)
+        ):
+            for inner in _statements(stmt.body):
+                if isinstance(inner, If) and free_names(inner.cond) & set(stmt.vars):
+                    raise fail(
+                        "C is emitted for teams of one agent: there are no roles", inner.span
+                    )
+
+
+def _statements(body: Sequence[Stmt]) -> Iterator[Stmt]:
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, For | Par | If):
+            yield from _statements(stmt.body)
 
 
 def _lowest(extent: Parameter) -> int:

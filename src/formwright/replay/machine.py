@@ -24,8 +24,8 @@ from formwright.replay.compiled import Env
 from formwright.replay.events import Anomaly, Event
 from formwright.replay.memory import Memory
 from formwright.replay.schedule import Action, Schedule
-from formwright.replay.sharing import BudgetError, Share, owned_points
-from formwright.replay.state import Agent, Counter, Frame, Pending, State
+from formwright.replay.sharing import BudgetError, counter_of, owned_points, share_of
+from formwright.replay.state import Agent, Frame, Pending, State
 from formwright.replay.terms import Terms
 
 
@@ -155,7 +155,7 @@ class Machine:
                         pc=frame.pc + 1, buffers={**frame.buffers, **fresh}
                     )
                 case ApplyCode():
-                    share = _share(state, agent, frame, node)
+                    share = share_of(state, agent, frame, node)
                     agent.points = owned_points(
                         self.memory, self._schedule, share, agent, frame, node
                     )
@@ -240,7 +240,7 @@ class Machine:
             return True
         count = node.count(frame.env)
         if node.kind == "await":
-            reached = state.counters.get(_counter(agent, frame, node), 0)
+            reached = state.counters.get(counter_of(agent, frame, node), 0)
             if node.phase is None:
                 return reached >= count
             phase = node.phase(frame.env)
@@ -261,7 +261,7 @@ class Machine:
                 agent.groups = (*agent.groups, ())
                 agent.storage = (*agent.storage, frozenset())
             case "arrive":
-                key = _counter(agent, frame, node)
+                key = counter_of(agent, frame, node)
                 state.counters[key] = state.counters.get(key, 0) + 1
             case "wait" | "await":
                 pass
@@ -361,26 +361,6 @@ class Machine:
             event = Event(agent.label, agent.passed, node.stmt, dict(env), points, touched)
             self.events.append(event)
         self.memory.touched = ()
-
-
-def _share(state: State, agent: Agent, frame: Frame, node: ApplyCode) -> Share:
-    """The agent's place among those that share the points: its team, or its role (P14)."""
-    if not node.role:
-        return Share(agent.rank, agent.size)
-    number = agent.path[-1][0]
-    members = []
-    for path, other in state.agents.items():
-        if path[:-1] == agent.path[:-1] and path and path[-1][0] == number:
-            env = {**frame.env, **dict(zip(agent.names, path[-1][1], strict=True))}
-            if all(c(env) for c in node.role):
-                members.append(other.rank)
-    return Share(sorted(members).index(agent.rank), len(members))
-
-
-def _counter(agent: Agent, frame: Frame, node: SyncCode) -> Counter:
-    """The counter of this team's run that the statement names."""
-    place = 0 if node.index is None else node.index(frame.env)
-    return (agent.path[:-1], agent.path[-1][0], node.counter, place)
 
 
 def _frame(agent: Agent) -> Frame:

@@ -1,15 +1,15 @@
-"""The points of an apply that an agent runs: a team shares them, others run them all."""
+"""What agents of a team share: the points of an apply (others run them all), and counters."""
 
 from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
 from formwright.ir.evaluate import EvaluationError
-from formwright.replay.code import ApplyCode
+from formwright.replay.code import ApplyCode, SyncCode
 from formwright.replay.memory import Memory, visible
 from formwright.replay.owners import owner_of_cell, owner_of_point
 from formwright.replay.schedule import Schedule
-from formwright.replay.state import Agent, Frame
+from formwright.replay.state import Agent, Counter, Frame, State
 
 Point = tuple[int, ...]
 
@@ -26,6 +26,26 @@ class Share(NamedTuple):
 
 class BudgetError(Exception):
     """A run is longer than its budget of points and steps."""
+
+
+def share_of(state: State, agent: Agent, frame: Frame, node: ApplyCode) -> Share:
+    """The agent's place among those that share the points: its team, or its role (P14)."""
+    if not node.role:
+        return Share(agent.rank, agent.size)
+    number = agent.path[-1][0]
+    members = []
+    for path, other in state.agents.items():
+        if path[:-1] == agent.path[:-1] and path and path[-1][0] == number:
+            env = {**frame.env, **dict(zip(agent.names, path[-1][1], strict=True))}
+            if all(c(env) for c in node.role):
+                members.append(other.rank)
+    return Share(sorted(members).index(agent.rank), len(members))
+
+
+def counter_of(agent: Agent, frame: Frame, node: SyncCode) -> Counter:
+    """The counter of this team's run that the statement names."""
+    place = 0 if node.index is None else node.index(frame.env)
+    return (agent.path[:-1], agent.path[-1][0], node.counter, place)
 
 
 def owned_points(
