@@ -100,7 +100,7 @@ class Counters:
         threshold = number(await_of(wait.site).count, wait.env, self._atoms)
         own = self._arrives(name, wait, place, agent)
         if arrivers.count != ONE and not single and self.in_rounds(name, wait.site):
-            return conj((own, le((done + ONE) * arrivers.count, threshold)))
+            return conj((own, at_least(threshold, done + ONE, arrivers.count)))
         return conj((own, le(arrivers.count, ONE), lt(done, threshold)))
 
     def awaits_near(
@@ -255,7 +255,7 @@ class Counters:
             for other in self.awaits_near(wait, run, None, agent):
                 arrivers = self.arrivers(name, other, self.place(other))
                 threshold = number(await_of(wait).count, other.env, self._atoms)
-                enough = le(done * arrivers.count, threshold)
+                enough = at_least(threshold, done, arrivers.count)
                 same = self.same(self.place(other), place)
                 if agent is None:
                     ahead = textual(other, run)
@@ -298,3 +298,31 @@ def await_of(site: Site) -> Await:
     node = site.node
     assert isinstance(node, Await)
     return node
+
+
+def quotient(poly: Poly, divisor: Poly) -> Poly | None:
+    """``q`` with ``poly = q * divisor``, if the divisor has a symbol or number to find it by."""
+    if divisor == ONE:
+        return poly
+    plain = poly.divided(divisor)
+    if plain is not None:
+        return plain
+    for name in sorted(divisor.symbols()):
+        slope = divisor.coefficient(name)
+        if slope in (1, -1):
+            quotient = poly.cofactor(name).scaled(slope or 1)
+            if quotient * divisor == poly:
+                return quotient
+    return None
+
+
+def at_least(total: Poly, each: Poly, agents: Poly) -> Formula:
+    """``total >= each * agents`` for ``agents >= 1``, linear where ``agents`` can be cancelled."""
+    share = quotient(total, agents)
+    return le(each * agents, total) if share is None else le(each, share)
+
+
+def at_most(total: Poly, each: Poly, agents: Poly) -> Formula:
+    """``total <= each * agents`` for ``agents >= 1``, linear where ``agents`` can be cancelled."""
+    share = quotient(total, agents)
+    return le(total, each * agents) if share is None else le(share, each)

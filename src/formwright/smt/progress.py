@@ -11,7 +11,17 @@ from itertools import combinations, product
 from formwright.ir.expr import Expr
 from formwright.ir.program import Arrive, Await, For
 from formwright.smt.atoms import Atoms, Floor
-from formwright.smt.counters import Counters, Place, agent_of, await_of, counter_of, textual
+from formwright.smt.counters import (
+    Counters,
+    Place,
+    agent_of,
+    at_least,
+    at_most,
+    await_of,
+    counter_of,
+    quotient,
+    textual,
+)
 from formwright.smt.counts import Count, runs_of
 from formwright.smt.encode import UnderivableError, number, truth
 from formwright.smt.goals import Actor, Goal, Query, Reads
@@ -130,7 +140,13 @@ class Progress:
             if counter_of(other).counter == name:
                 total = total + self._lower(other, run, where, who.agent, paces)
         done = total.poly(self._atoms)
-        enough = conj((who.exactly, le(threshold, done * who.count)))
+        each = quotient(
+            threshold, who.count
+        )  # linear where it can be: of nobody nothing is expected
+        reached = le(threshold, done * who.count)
+        if each is not None:
+            reached = disj((le(who.count, ZERO), le(each, done)))
+        enough = conj((who.exactly, reached))
         facts = [*guards(run, self._atoms), implies(le(ONE, who.count), who.member)]
         wrong = negated(disj((le(threshold, ZERO), enough)))
         return Query(tuple(facts), wrong, (done * who.count,), (Actor(run, "waits", ""),))
@@ -202,7 +218,8 @@ class Progress:
         where = self._counters.place(run)
         count, phase = number(stmt.count, env, atoms), number(stmt.phase, env, atoms)
         who = self._counters.arrivers(stmt.counter, run, where)
-        if _quotient(count, phase) is None:
+        ends = quotient(count, phase)
+        if ends is None:
             raise UnderivableError("an await that does not end a phase", site.span)
         facts = guards(run, atoms)
         actors = (Actor(run, "waits", ""),)
@@ -211,7 +228,7 @@ class Progress:
                 (
                     *guards(other, atoms),
                     self._counters.same(self._counters.place(other), where),
-                    le(count - phase, number(await_of(before).count, other.env, atoms)),
+                    at_least(number(await_of(before).count, other.env, atoms), ends - ONE, phase),
                     textual(other, run),
                 )
             )
@@ -221,7 +238,7 @@ class Progress:
         ]
         queries = [
             Query(tuple(facts), negated(le(who.count, phase)), (), actors),
-            Query(tuple(facts), negated(disj((le(count, phase), *behind))), (), actors),
+            Query(tuple(facts), negated(disj((le(ends, ONE), *behind))), (), actors),
         ]
         for other in self._arrivals:
             if counter_of(other).counter == stmt.counter:
@@ -244,22 +261,6 @@ class Progress:
             *guards(run, self._atoms),
             *guards(arrival, self._atoms),
             self._counters.same(there, where),
-            le(count, done * arrivers),
+            at_most(count, done, arrivers),
         )
         return Query(facts, negated(ordered), (), (Actor(run, "waits", ""),))
-
-
-def _quotient(poly: Poly, divisor: Poly) -> Poly | None:
-    """``q`` with ``poly = q * divisor``, if the divisor has a symbol or number to find it by."""
-    if divisor == ONE:
-        return poly
-    plain = poly.divided(divisor)
-    if plain is not None:
-        return plain
-    for name in sorted(divisor.symbols()):
-        slope = divisor.coefficient(name)
-        if slope in (1, -1):
-            quotient = poly.cofactor(name).scaled(slope or 1)
-            if quotient * divisor == poly:
-                return quotient
-    return None
