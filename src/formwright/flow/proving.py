@@ -77,7 +77,7 @@ def prove(
         return _without_solver(template)
     from formwright.proof.database import Database
     from formwright.replay import replay
-    from formwright.replay.system import refute_step
+    from formwright.replay.system import refute_step, why_not_kept
 
     database = None if fresh else Database(database_path(folder), context())
     try:
@@ -85,6 +85,7 @@ def prove(
             template,
             replayer=replay,
             step_replayer=refute_step,
+            clause_judge=why_not_kept,
             progress=progress,
             timeout_ms=limits.call_ms,
             seconds=limits.whole,

@@ -50,3 +50,7 @@ Replayer = Callable[[Template, Refutation], Counterexample | None]
 StepReplayer = Callable[[Template, dict[str, int | Fraction]], Counterexample | None]
 """Runs the fine system of a step from its initial states, with these values for every name of
 the scope and the decisions, and returns the first defect that it reaches (S24), or ``None``."""
+
+ClauseJudge = Callable[[Template, dict[str, int | Fraction]], str]
+"""Says of a failed certificate whether the relation is wrong (a clause is false in a state that
+is reached with these values) or may be too weak."""

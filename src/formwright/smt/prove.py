@@ -8,7 +8,7 @@ import z3
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
 from formwright.proof.database import Database
-from formwright.proof.refutation import Replayer, StepReplayer
+from formwright.proof.refutation import ClauseJudge, Replayer, StepReplayer
 from formwright.proof.store import template_digest
 from formwright.proof.verdict import LIMITS, Obligation, Proof, overall
 from formwright.smt.clock import OBLIGATION_SECONDS, Clock
@@ -24,6 +24,7 @@ def prove(
     *,
     replayer: Replayer | None = None,
     step_replayer: StepReplayer | None = None,
+    clause_judge: ClauseJudge | None = None,
     progress: Progress | None = None,
     only: Only | None = None,
     timeout_ms: int = 3000,
@@ -46,7 +47,7 @@ def prove(
     started = time.perf_counter()
     clock = Clock(timeout_ms, obligation_seconds, memory_mb)
     whole = inlined(template)
-    work = Prover(whole, replayer, clock, step_replayer, database)
+    work = Prover(whole, replayer, clock, step_replayer, database, clause_judge)
     tasks = [t for t in work.tasks() if only is None or only(t.condition)]
 
     def told(obligations: tuple[Obligation, ...]) -> Proof:

@@ -9,8 +9,8 @@ from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import Expr
 from formwright.ir.template import Template
 from formwright.proof.database import Database
+from formwright.proof.refutation import ClauseJudge, Replayer, StepReplayer
 from formwright.proof.refutation import Instance as Run
-from formwright.proof.refutation import Replayer, StepReplayer
 from formwright.proof.verdict import Counterexample, Evidence, Obligation
 from formwright.smt.atoms import Atoms
 from formwright.smt.clock import Clock
@@ -48,8 +48,10 @@ class Prover:
         clock: Clock,
         step_replayer: StepReplayer | None = None,
         database: Database | None = None,
+        clause_judge: ClauseJudge | None = None,
     ) -> None:
         self._template = template
+        self._clause_judge = clause_judge
         self._replayer = replayer
         self._step_replayer = step_replayer
         self._setting: Setting | None = None
@@ -259,6 +261,8 @@ class Prover:
                 return Outcome("refuted", goal.claim, reached)
         state = shown_state(self._setting, query, answer.values)
         text = f"failed certificate: {goal.claim}"
+        why = "" if self._clause_judge is None else self._clause_judge(self._template, dict(whole))
+        text += f"; {why}" if why else ""
         shown = _counterexample(text, {**whole, **state})
         return Outcome("unresolved", text, shown)
 

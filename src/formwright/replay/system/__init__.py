@@ -8,7 +8,7 @@ wrong relation from one that is too weak.
 
 from formwright.replay.system.explore import Limits
 from formwright.replay.system.instance import Exploration, explore_step
-from formwright.replay.system.invariants import BrokenClause, broken_clause, reached
+from formwright.replay.system.invariants import BrokenClause, broken_clause, reached, why_not_kept
 from formwright.replay.system.refute import Searched, refute_step, search
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "reached",
     "refute_step",
     "search",
+    "why_not_kept",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from time import thread_time
 from typing import Literal
 
 from formwright.ir.evaluate import EvaluationError
@@ -24,6 +25,10 @@ from formwright.replay.system.machine import Machine
 from formwright.replay.system.made import Fn, State
 
 CLAUSE_STATES = 60_000
+
+JUDGED_STATES = 20_000
+JUDGED_SECONDS = 0.5
+"""What is spent on telling a wrong relation from a weak one, in seconds of the processor."""
 
 Partial = Mapping[str, Scalar]
 """Values of some cells by name: ``done``, ``loc[1]``, ``coarse.p``; the rest is open."""
@@ -64,6 +69,18 @@ def broken_clause(
         if broken is not None and (best is None or len(broken.run) < len(best.run)):
             best = broken
     return best
+
+
+def why_not_kept(template: Template, values: Mapping[str, Scalar]) -> str:
+    """One sentence on a relation that the proof of a step could not keep (rule S24)."""
+    try:
+        limits = Limits(JUDGED_STATES, thread_time() + JUDGED_SECONDS)
+        broken = broken_clause(template, values, limits)
+    except (EvaluationError, TooLargeError):
+        return ""
+    if broken is not None:
+        return f"the relation is wrong: {broken.text}"
+    return "no reached state that was looked at breaks a clause: the relation may be too weak"
 
 
 def reached(
