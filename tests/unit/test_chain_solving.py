@@ -5,10 +5,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from chain_texts import edited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chain_texts import edited
 from formwright.flow.chain_solving import SolvedChain, solve_chain
 from formwright.ir.template import Constraint, Cost, CostBound, Decision, Template
 from formwright.lang import parse_expression
