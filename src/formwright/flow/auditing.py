@@ -164,7 +164,8 @@ class _Audit:
         self.rows += rows
         good = {r.name for r in rows if not r.fault}
         if not condition:
-            self.proved[digest] = frozenset(good)
+            z3 = {r.name for r in rows if r.rests == "z3 alone"}
+            self.proved[digest] = frozenset(good | z3)
         return tuple(
             replace(c.obligation, verdict="proved" if c.obligation.name in good else "unresolved")
             for c in checked
@@ -212,13 +213,13 @@ class _Audit:
         rests, by = _weakest(used)
         rejected = [f"{look.digest[:12]}: {look.fault}" for look in used if look.fault]
         fault = "; ".join(rejected)
-        if again is not None and again.verdict != "proved":
-            fault = fault or f"z3 does not prove it again: {again.verdict}: {again.detail}"
-        elif o.verdict != "proved":
-            alone = again is not None and not rejected
-            rests, by = ("z3 alone", again.detail) if again and alone else ("nothing", "")
+        shown = again is not None and again.verdict == "proved"
+        if o.verdict != "proved":
+            rests, by = ("z3 alone", "") if shown and not rejected else ("nothing", "")
             fault = fault or f"unresolved: {o.detail}"
-        elif rests == "z3 alone":
+        if again is not None and not shown:
+            fault = fault or f"z3 does not prove it again: {again.verdict}: {again.detail}"
+        if rests == "z3 alone":
             fault = fault or f"unresolved: {by}"
         fault = fault or self._second(used, again is not None)
         return Row(
