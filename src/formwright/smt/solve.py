@@ -6,6 +6,7 @@ exactly before it is given back. Everything else is ``unknown`` with the reason.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any as Z3Expr
 from typing import Literal
@@ -13,7 +14,7 @@ from typing import Literal
 import z3
 
 from formwright.smt.atoms import Atoms
-from formwright.smt.clock import Clock
+from formwright.smt.clock import Clock, OutOfTimeError
 from formwright.smt.encoding import Encoding, rational_model, value_of
 from formwright.smt.goals import Query
 from formwright.smt.ledger import Ledger, tagged
@@ -99,17 +100,9 @@ class Solver:
 
         ``small``: a solution has small values, for people and for a replay.
         """
-        if self._ledger is not None:
-            return Answer("unsat") if self.excluded(query) else self.left(query, small)
-        self._clock.asked += 1
-        goal = conj((*query.facts, query.goal))
-        solver = self._abstract(goal, query.hints)
-        for more in (self._related, self._members):
-            if self._clock.check(solver) == z3.unsat:
-                return Answer("unsat")
-            solver.add(self._linear.whole(more(goal, query.hints)))
-            self.queries += 1
-        return self._by_cases(solver, goal, self._used(goal, query.hints), small)
+        if self._ledger is not None and self.excluded(query):
+            return Answer("unsat")
+        return self.left(query, small)
 
     def excluded(self, query: Query) -> bool:
         """Whether a kept core shows that the query has no solution, or one that is kept now."""
@@ -129,7 +122,8 @@ class Solver:
             tracked.add(self._theorems(goal, query.hints))
             if tracked.check() != z3.unsat:
                 return False
-        self._keep_linear(ledger, tracked)
+        with suppress(OutOfTimeError, z3.Z3Exception):
+            self._keep_linear(ledger, tracked)
         return True
 
     def _keep_linear(self, ledger: Ledger, tracked: Tracked) -> None:
@@ -145,15 +139,24 @@ class Solver:
         return found or alone(core, self._linear, self._clock)
 
     def left(self, query: Query, small: bool = True) -> Answer:
-        """Of a query that is not :meth:`excluded`: a solution, or case by case; leaves a core."""
+        """As without a ledger; a query without a solution leaves a core."""
+        if self._ledger is None:
+            self._clock.asked += 1
         goal = conj((*query.facts, query.goal))
-        solver = self._abstract(goal, query.hints)
-        for formulas in (self._related(goal, query.hints), self._members(goal, query.hints)):
-            solver.add(self._linear.whole(formulas))
-        found = self._by_cases(solver, goal, self._used(goal, query.hints), small)
+        found = self._solved(goal, query.hints, small)
         if found.status == "unsat" and self._ledger is not None:
-            self._keep(self._ledger, query, goal)
+            with suppress(OutOfTimeError, z3.Z3Exception):  # an answer stands without its core
+                self._keep(self._ledger, query, goal)
         return found
+
+    def _solved(self, goal: Formula, hints: Sequence[Poly], small: bool) -> Answer:
+        solver = self._abstract(goal, hints)
+        for more in (self._related, self._members):
+            if self._clock.check(solver) == z3.unsat:
+                return Answer("unsat")
+            solver.add(self._linear.whole(more(goal, hints)))
+            self.queries += 1
+        return self._by_cases(solver, goal, self._used(goal, hints), small)
 
     def _keep(self, ledger: Ledger, query: Query, goal: Formula) -> None:
         """What needed menus: a core with products as symbols, as they are, or all of it."""

@@ -1,0 +1,162 @@
+"""Nodes: what a goal is derived from, what is not derived again, and what a proof rests on."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from formwright.base.source import Source
+from formwright.ir.inline import inlined
+from formwright.ir.template import Template
+from formwright.lang import load, load_source
+from formwright.lang.parser import parse
+from formwright.proof.alpha import alpha_digest
+from formwright.proof.database import Database
+from formwright.proof.embedding import shape
+from formwright.proof.verdict import Proof
+from formwright.smt import prove
+from formwright.smt.atoms import Atoms
+from formwright.smt.goals import Query
+from formwright.smt.record import statement
+from formwright.smt.sites import sites_of
+from formwright.smt.slices import Slicer, program_goals
+from formwright.smt.terms import All, conj
+
+TILING = load_source("shared_memory_tiling").text
+DIRECT = load_source("direct_gemm").text
+
+
+def edited(text: str, *changes: tuple[str, str]) -> Template:
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return parse(Source("edited", text))
+
+
+def proved(database: Database, template: Template) -> Proof:
+    return prove(template, database=database)
+
+
+def asked_again(proof: Proof) -> set[str]:
+    return {o.condition for o in proof.obligations if not o.reused}
+
+
+def shapes(queries: list[Query]) -> list[list[str]]:
+    found = []
+    for query in queries:
+        whole = conj((*query.facts, query.goal))
+        parts = whole.parts if isinstance(whole, All) else (whole,)
+        found.append(sorted(shape(statement(f)) for f in parts))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", ["shared_memory_tiling", "packed_gemm", "direct_gemm"])
+def test_a_goal_of_its_slice_is_the_goal_of_the_program(name: str) -> None:
+    template = inlined(load(name)[1])
+    decisions = [d.name for d in template.decisions]
+    sites = sites_of(template.program, template.globals)
+    atoms, slicer, seen = Atoms(), Slicer(template), Counter[object]()
+    for goal in program_goals(sites, template.scope.workload, decisions, atoms, lambda _: False):
+        assert goal.reads is not None, goal.name
+        same = (goal.condition, goal.reads.what, goal.reads.named)
+        part = slicer.slice(goal.reads).goal(
+            goal.condition, goal.reads, seen[same], Atoms(), lambda _: False
+        )
+        seen[same] += 1
+        assert part is not None, goal.name
+        assert shapes(list(part.build())) == shapes(list(goal.build())), goal.name
+
+
+@pytest.fixture(scope="module")
+def direct() -> Database:
+    database = Database(None, "test")
+    assert proved(database, edited(DIRECT)).verdict == "proved"
+    return database
+
+
+@pytest.mark.parametrize(
+    ("changes", "again"),
+    [
+        ([("fork_cycles = 4000", "fork_cycles = 5000")], {"divisor"}),
+        ([("hint unroll 4", "hint unroll 8")], set()),
+        ([("Jb in {1, 2,", "Jb in {1, 2, 3,")], set()),
+        ([("constraints\n", "constraints\n  R9: Mr <= 6\n")], {"menu"}),
+        (
+            [("acc[r,s] = 0\n      hint unroll 4", "hint unroll 4\n      acc[r,s] = 0")],
+            set(),
+        ),
+    ],
+)
+def test_only_what_changed_is_asked(
+    direct: Database, changes: list[tuple[str, str]], again: set[str]
+) -> None:
+    proof = proved(direct, edited(DIRECT, *changes))
+    assert proof.verdict == "proved"
+    assert asked_again(proof) <= again
+
+
+def test_a_weaker_premise_keeps_nothing_that_used_it(direct: Database) -> None:
+    """K >= 0 instead of K >= 1 and the like: what used the premise is asked again."""
+    proof = proved(direct, edited(DIRECT, ("M >= 1, N >= 1", "M >= -5, N >= 1")))
+    assert proof.verdict == prove(edited(DIRECT, ("M >= 1, N >= 1", "M >= -5, N >= 1"))).verdict
+
+
+def test_corollary_1_one_query_keeps_every_proof() -> None:
+    """P <= S - 2 + beta became two conditions that say more, in other words."""
+    database = Database(None, "test")
+    assert proved(database, edited(TILING)).verdict == "proved"
+    stronger = edited(
+        TILING,
+        ("  lifetime: P <= S - 2 + beta", "  lifetime: P + 2 <= S and beta >= 0"),
+        ("  C3                   : P <= S - 2 + beta", "  C3: P + 2 <= S"),
+        ("shared_bytes >= 2048", "shared_bytes >= 16384"),
+    )
+    proof = proved(database, stronger)
+    assert proof.verdict == prove(stronger).verdict == "proved"
+    by_condition = [o for o in proof.obligations if o.condition in ("lifetime", "readiness")]
+    assert by_condition
+    assert all(o.reused for o in by_condition)
+    # one query for the premise that is gone, the rest for what is new: K1, fits, K3
+    assert proof.queries < len(proof.obligations) / 4
+
+
+def test_a_fault_is_not_hidden_by_what_was_proved() -> None:
+    database = Database(None, "test")
+    proved(database, edited(TILING))
+    weak = edited(
+        TILING,
+        ("  lifetime: P <= S - 2 + beta", "  lifetime: P <= S - 1 + beta"),
+        ("  C3                   : P <= S - 2 + beta", "  C3: P <= S - 1 + beta"),
+    )
+    full, mine = prove(weak), proved(database, weak)
+    assert full.verdict != "proved"
+    assert [(o.name, o.verdict) for o in mine.obligations] == [
+        (o.name, o.verdict) for o in full.obligations
+    ]
+
+
+def test_renamed_throughout_is_the_same() -> None:
+    template = inlined(edited(DIRECT))
+    text = re.sub(r"\bacc\b", "total", re.sub(r"\bJb\b", "strip", DIRECT))
+    renamed = parse(Source("renamed", text))
+    assert alpha_digest(inlined(renamed)) == alpha_digest(template)
+    database = Database(None, "test")
+    proved(database, template)
+    proof = proved(database, renamed)
+    assert (proof.verdict, proof.queries) == ("proved", 0)
+    assert any("strip" in o.name for o in proof.obligations)
+
+
+def test_two_names_in_each_others_place_are_not_the_same() -> None:
+    template = inlined(edited(DIRECT))
+    first, second = template.decisions[:2]
+    swapped = replace(
+        template,
+        decisions=(
+            replace(first, menu=second.menu),
+            replace(second, menu=first.menu),
+            *template.decisions[2:],
+        ),
+    )
+    assert alpha_digest(swapped) != alpha_digest(template)
