@@ -1,11 +1,12 @@
 """What a chain owes beside the proofs of its steps, and what it says in the end."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from chain_texts import edited
 
+from chain_texts import edited
 from formwright.flow.chain_proving import prove_chain, prove_parsed
 from formwright.ir.chain import Chain
 from formwright.ir.expr import TRUE
@@ -13,9 +14,9 @@ from formwright.lang.chains import load_chain
 from formwright.proof.chain_environment import environment
 from formwright.proof.chain_links import names as links_names
 from formwright.proof.chain_theorem import theorem
-from formwright.proof.verdict import Obligation, Proof
+from formwright.proof.composition import Composer, complete
+from formwright.proof.verdict import Limits, Obligation, Proof
 from formwright.smt import prove
-from formwright.smt.composition import Composer, complete
 
 Edits = dict[str, dict[str, str]]
 
@@ -203,3 +204,23 @@ def test_contradictory_constraints_leave_the_chain_vacuous(tmp_path: Path) -> No
     proof = prove_parsed(together, store=tmp_path / "store")
     assert proof.verdict in ("vacuous", "refuted")
     assert proof.theorem.startswith("Not proved")
+
+
+def test_a_limit_leaves_the_chain_unresolved_and_a_larger_one_goes_on(tmp_path: Path) -> None:
+    path, store = str(edited(tmp_path, {}, last=1)), tmp_path / "store"
+    hurried = prove_chain(path, store=store, limits=Limits(seconds=0.001))
+    assert hurried.verdict == "unresolved"
+    assert "time" in " ".join(o.detail for o in hurried.composition.obligations)
+    assert prove_chain(path, store=store).verdict == "proved"
+
+
+def test_without_a_solver_nothing_of_a_chain_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [n for n in sys.modules if n.startswith("formwright.smt")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "z3", None)
+    found = prove_chain(str(edited(tmp_path, {}, last=1)), store=tmp_path / "store")
+    assert found.verdict == "unresolved"
+    assert found.evidence == "none"
+    assert "z3 is not installed" in " ".join(o.detail for o in found.composition.obligations)

@@ -5,15 +5,18 @@ from pathlib import Path
 from typing import Literal
 
 from formwright.cli.output import HELD, NOT_MET, console, emit_json, status_line
+from formwright.proof.verdict import Limits
 
 
-def prove_chain_file(file: str, json_: bool, fresh: bool, lanes: Path | None) -> int:
+def prove_chain_file(
+    file: str, json_: bool, fresh: bool, limits: Limits, lanes: Path | None
+) -> int:
     """Prove each step of a chain and that they compose."""
     from formwright.flow.chain_proving import prove_chain
     from formwright.report.chains import print_chain
 
     with status_line() as say:
-        proof = prove_chain(file, fresh=fresh, progress=say)
+        proof = prove_chain(file, fresh=fresh, progress=say, limits=limits)
     if lanes is not None:
         from formwright.report.lanes_files import write_lanes
 

@@ -50,13 +50,13 @@ def prove(
     ] = None,
 ) -> int:
     """Prove a template or a chain once, for every design that it allows."""
+    limits = Limits(seconds=limit, memory=memory)
     if names_chain(file):
-        return prove_chain_file(file, json_, fresh, lanes)
+        return prove_chain_file(file, json_, fresh, limits, lanes)
     from formwright.flow.proving import prove_template
     from formwright.report.proofs import print_proof
 
     with status_line() as say:
-        limits = Limits(seconds=limit, memory=memory)
         proof = prove_template(file, fresh=fresh, progress=say, limits=limits)
     if lanes is not None:
         from formwright.report.lanes_files import write_lanes

@@ -10,14 +10,14 @@ from formwright.lang.chain_sources import ChainSource, load_chain_source
 from formwright.proof.chains import ChainProof, Composition, StepProof
 from formwright.proof.kept import solver_version
 from formwright.proof.kept_chains import chain_digest, keep_chain, read_chain, read_kept
-from formwright.proof.verdict import Obligation, Verdict, overall
+from formwright.proof.verdict import LIMITS, Limits, Obligation, Verdict, overall
 
 # As in ``proving``: kept proofs of the very texts answer before the parser could be imported.
 if TYPE_CHECKING:
     from formwright.ir.chain import Chain
     from formwright.ir.template import Template
+    from formwright.proof.composition import Composer
     from formwright.proof.verdict import Proof
-    from formwright.smt.composition import Composer
 
 Progress = Callable[[str], None]
 
@@ -28,6 +28,7 @@ def prove_chain(
     fresh: bool = False,
     progress: Progress | None = None,
     store: Path | None = None,
+    limits: Limits = LIMITS,
 ) -> ChainProof:
     """Every step and their composition; what is kept of the very texts is not asked again.
 
@@ -41,7 +42,9 @@ def prove_chain(
         return kept
     from formwright.lang.chains import parse_chain
 
-    proof = prove_parsed(parse_chain(source), fresh=fresh, progress=progress, store=folder)
+    proof = prove_parsed(
+        parse_chain(source), fresh=fresh, progress=progress, store=folder, limits=limits
+    )
     keep_chain(folder, texts, proof)
     return proof
 
@@ -52,6 +55,7 @@ def prove_parsed(
     fresh: bool = False,
     progress: Progress | None = None,
     store: Path | None = None,
+    limits: Limits = LIMITS,
 ) -> ChainProof:
     """As :func:`prove_chain`, for a chain that is there as data."""
     from formwright.lang.format import workload_text
@@ -62,7 +66,7 @@ def prove_parsed(
     assumed = [list(a) for a in chain.assumptions]
     known = chain_digest(chain.name, workload_text(chain.workload), steps, assumed)
     kept = None if fresh else read_kept(folder, known)
-    return kept or _Work(chain, known, folder, fresh, progress or _silent).proof()
+    return kept or _Work(chain, known, folder, fresh, progress or _silent, limits).proof()
 
 
 def _silent(_: str) -> None:
@@ -77,13 +81,21 @@ class _Work:
     """One proof of one chain."""
 
     def __init__(
-        self, chain: "Chain", digest: str, folder: Path, fresh: bool, progress: Progress
+        self,
+        chain: "Chain",
+        digest: str,
+        folder: Path,
+        fresh: bool,
+        progress: Progress,
+        limits: Limits,
     ) -> None:
         self._chain = chain
         self._digest = digest
         self._folder = folder
         self._fresh = fresh
         self._progress = progress
+        self._limits = limits
+        self._place = 0
         self._around: list[Obligation] = []
         self._broken = ""
         self._verdict: Verdict = "proved"
@@ -91,10 +103,10 @@ class _Work:
     def proof(self) -> ChainProof:
         from formwright.proof.chain_environment import environment
         from formwright.proof.chain_theorem import assumptions, theorem
-        from formwright.smt.composition import Composer
+        from formwright.proof.composition import Composer
 
         start = time.perf_counter()
-        composer = Composer(self._chain, self._prove, self._prove_only)
+        composer = Composer(self._chain, self._prove, self._prove)
         steps = tuple(self._step(composer, n) for n in range(len(self._chain.steps)))
         if not self._broken:
             obligations, _ = composer.whole()
@@ -116,7 +128,7 @@ class _Work:
         )
 
     def _step(self, composer: "Composer", place: int) -> StepProof:
-        from formwright.smt.composition import complete
+        from formwright.proof.composition import complete
 
         step = self._chain.steps[place]
         if not self._broken:
@@ -139,9 +151,7 @@ class _Work:
             first = next(o for o in obligations if o.verdict == verdict)
             self._broken, self._verdict = first.name, verdict
 
-    _place = 0
-
-    def _prove(self, template: "Template") -> "Proof":
+    def _prove(self, template: "Template", only: str = "") -> "Proof":
         from formwright.flow.proving import prove
 
         return prove(
@@ -149,21 +159,9 @@ class _Work:
             fresh=self._fresh,
             progress=lambda text: self._say(self._place, text),
             store=self._folder,
+            limits=self._limits,
+            only=only,
         )
-
-    def _prove_only(self, template: "Template", condition: str) -> "Proof":
-        """One condition of a template that only the composition of this chain has."""
-        from formwright.proof.store import ProofStore
-        from formwright.smt import prove
-
-        proofs = ProofStore(self._folder)
-        kept = None if self._fresh else proofs.get(template)
-        if kept is not None:
-            return kept
-        proof = prove(template, only=lambda word: word == condition)
-        if proof.verdict == "proved":
-            proofs.put(template, proof)
-        return proof
 
     def _say(self, place: int, text: str) -> None:
         name = self._chain.steps[place].name

@@ -53,12 +53,15 @@ def prove(
     progress: Callable[[str], None] | None = None,
     store: Path | None = None,
     limits: Limits = LIMITS,
+    only: str = "",
 ) -> Proof:
     """K1, K2 and K3 of ``template``; a proof of the same content is taken from the store.
 
     Else each obligation is looked up in the store's database, and what is shown goes there.
     ``fresh`` proves again whatever is kept. A refuted template is looked at anew each time; an
     unresolved obligation is tried again when ``limits`` are larger than they were.
+    ``only`` one condition is asked for where the template is no formulation of its own, but a
+    question about a chain.
     """
     from formwright.proof.store import ProofStore
 
@@ -87,6 +90,7 @@ def prove(
             step_replayer=refute_step,
             clause_judge=why_not_kept,
             progress=progress,
+            only=(lambda word: word == only) if only else None,
             timeout_ms=limits.call_ms,
             seconds=limits.whole,
             obligation_seconds=limits.seconds,

@@ -13,8 +13,8 @@ from formwright.ir.template import Template
 from formwright.lang import load_source, parse, shipped
 from formwright.lang.chain_sources import names_chain, shipped_chains
 from formwright.lang.chains import load_chain
+from formwright.proof.composition import Composer, complete
 from formwright.proof.verdict import Obligation, Proof, overall
-from formwright.smt.composition import Composer, complete
 
 Settle = Callable[[Template, str], tuple[Obligation, ...]]
 """The obligations of a template, those of one condition only if a word is given."""
