@@ -1,6 +1,9 @@
 """Chains made to claim more than holds: what the surroundings have to do is never lost."""
 
+from pathlib import Path
+
 from formwright.base.source import Source
+from formwright.flow.proving import prove
 from formwright.ir.template import Template
 from formwright.lang import parse
 from formwright.proof.chain_environment import environment
@@ -73,3 +76,11 @@ def test_what_the_surroundings_go_on_doing_stays_assumed() -> None:
     )
     assert [a.text for a in found.carried] == ["it arrives"]
     assert {o.verdict for o in found.obligations} == {"proved"}
+
+
+def test_a_proof_of_one_condition_is_no_proof_of_the_template(tmp_path: Path) -> None:
+    """The step does nothing where the coarse one acts; its menus are fine."""
+    wrong = step("ab", acting("action"), acting("action").replace("done := true", "done := false"))
+    assert prove(wrong, store=tmp_path, only="menu").verdict == "proved"
+    assert prove(wrong, store=tmp_path).verdict != "proved"
+    assert prove(wrong, store=tmp_path, only="menu").obligations[0].reused

@@ -1,6 +1,7 @@
 """Proof of a template, with the interpreter as the judge of every counterexample."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,9 @@ def prove(
     """
     from formwright.proof.store import ProofStore
 
+    if only:
+        # Kept under a name that no file can have: one condition never stands for all of them.
+        template = replace(template, name=f"{template.name}: {only} only")
     folder = _folder(store)
     proofs = ProofStore(folder)
     kept = None if fresh else proofs.get(template)
