@@ -5,11 +5,12 @@ again by one renaming of the whole core into the query (R2); it must speak of th
 the premises alone (R3). Nothing is kept that was not unsatisfiable.
 """
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
 
-from formwright.base.digest import digest
 from formwright.proof import assertions as data
 from formwright.proof.database import Database
 from formwright.proof.embedding import Target, embedding, shape
@@ -101,7 +102,7 @@ class Ledger:
         kept = [data.Assertion(role, self._shaped(f)[0]) for role, f in core]
         query = data.recorded(self._sorts(f for _, f in core), kept)
         body = {"reading": reading, "query": data.query_json(query)}
-        key = digest(body)
+        key = core_key(body)
         anchor = max((self._shaped(f)[1] for f in claim), key=lambda s: (len(s), s))
         self.database.put("core", key, body, anchor)
         self.used.append(use(Kept(key, query, reading), {}))
@@ -175,10 +176,38 @@ def read_core(key: str, body: object) -> Kept:
     """A core from its row; raises ``ValueError`` unless it is what its name says."""
     match body:
         case {"reading": ("linear" | "exact" | "cases") as reading, "query": query}:
-            if digest(body) != key:
+            if core_key(body) != key:
                 raise ValueError(f"the core {key[:8]} is not what its name says")
-            return Kept(key, data.read_query(query), reading)
+            return Kept(key, _read_query(query), reading)
     raise ValueError("not a core")
+
+
+def core_key(body: object) -> str:
+    """The name of a core: SHA-256 of its JSON."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read_query(value: Any) -> data.Recorded:
+    """As :func:`data.read_query`, of JSON whose digest was just compared with its name."""
+    try:
+        kept = tuple(data.Assertion(role, _read_statement(s)) for role, s in value["assertions"])
+        return data.Recorded(tuple(sorted(value["sorts"].items())), kept)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a query: {error}") from error
+
+
+def _read_statement(value: Any) -> data.Statement:
+    match value:
+        case ["and", *parts]:
+            return data.All(tuple(_read_statement(p) for p in parts))
+        case ["or", *parts]:
+            return data.Any(tuple(_read_statement(p) for p in parts))
+        case ["not", part]:
+            return data.Not(_read_statement(part))
+        case [relation, terms, bound]:
+            return data.Row(relation, tuple((name, c) for name, c in terms), bound)
+    raise ValueError(f"not a statement: {value!r:.80}")
 
 
 def _foreign(query: data.Recorded, target: Target) -> int:

@@ -7,6 +7,7 @@ import z3
 
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
+from formwright.proof.alpha import alpha_digest
 from formwright.proof.database import Database
 from formwright.proof.refutation import ClauseJudge, Replayer, StepReplayer
 from formwright.proof.store import template_digest
@@ -61,7 +62,9 @@ def prove(
             queries=clock.asked,
         )
 
-    known = None if database is None or only else known_renamed(whole, tasks, database)
+    kept = None if only else database
+    names = None if kept is None else alpha_digest(whole)
+    known = None if kept is None else known_renamed(names, tasks, kept)
     if known is not None:
         return told(known)
     done: dict[int, Obligation] = {}
@@ -77,6 +80,6 @@ def prove(
         if stop_early and done[place_in_text].verdict != "proved":
             break
     proof = told(tuple(done[n] for n in sorted(done)))
-    if database is not None and not only:
-        keep_renamed(whole, proof.obligations, database)
+    if kept is not None:
+        keep_renamed(names, proof.obligations, kept)
     return proof

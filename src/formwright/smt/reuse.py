@@ -6,7 +6,6 @@ from typing import Any
 
 from formwright.base.digest import digest
 from formwright.ir.template import Template
-from formwright.proof.alpha import alpha_digest
 from formwright.proof.database import Database
 from formwright.proof.verdict import Obligation
 from formwright.smt.clock import Clock
@@ -92,10 +91,9 @@ class Reuse:
 
 
 def known_renamed(
-    template: Template, tasks: Sequence[Task], database: Database
+    key: str | None, tasks: Sequence[Task], database: Database
 ) -> tuple[Obligation, ...] | None:
-    """The obligations of a template that was proved under other names."""
-    key = alpha_digest(template)
+    """The obligations of a template that was proved under other names (``alpha_digest``)."""
     rows: Any = None if key is None else database.get("node", digest(["alpha", key]))
     if rows is None or [r[:2] for r in rows] != [[t.group, t.condition] for t in tasks]:
         return None
@@ -105,9 +103,8 @@ def known_renamed(
     )
 
 
-def keep_renamed(template: Template, obligations: Sequence[Obligation], database: Database) -> None:
+def keep_renamed(key: str | None, obligations: Sequence[Obligation], database: Database) -> None:
     """Keeps that a template is proved, whatever names it has."""
-    key = alpha_digest(template)
     if key is not None and obligations and all(o.verdict == "proved" for o in obligations):
         rows = [[o.group, o.condition, o.detail] for o in obligations]
         database.put("node", digest(["alpha", key]), rows)

@@ -23,6 +23,23 @@ def _literal(number: int) -> Z3Expr:
     return z3.Bool(f"{Encoding.LITERAL}{number}")
 
 
+class _Assuming:
+    """A solver under literals that it takes as they are: z3py looks at each one again."""
+
+    def __init__(self, solver: Z3Expr, literals: Sequence[Z3Expr]) -> None:
+        self._solver = solver
+        self._literals = literals
+        self.set = solver.set
+        self.reason_unknown = solver.reason_unknown
+
+    def check(self) -> Z3Expr:
+        count = len(self._literals)
+        asts = (z3.Ast * count)(*(literal.ast for literal in self._literals))
+        solver = self._solver
+        found = z3.Z3_solver_check_assumptions(solver.ctx.ref(), solver.solver, count, asts)
+        return z3.CheckSatResult(found)
+
+
 class Tracked:
     """Assertions each behind a literal of its own; more may be added."""
 
@@ -47,7 +64,7 @@ class Tracked:
 
     def check(self) -> Z3Expr:
         """``sat``, ``unsat`` or ``unknown`` of everything added so far."""
-        return self._clock.check(self._solver, self._literals)
+        return self._clock.check(_Assuming(self._solver, self._literals))
 
     def core(self) -> tuple[Tagged, ...]:
         """What the last ``unsat`` used."""
