@@ -1,4 +1,4 @@
-"""``prove`` and ``solve`` where the file is a chain. As everywhere here: no logic of their own."""
+"""``prove``, ``solve`` and ``show`` where the file is a chain; no logic of their own."""
 
 import sys
 from pathlib import Path
@@ -49,3 +49,16 @@ def solve_chain_file(
     else:
         print_solved(console(), solved)
     return HELD if solved.held else NOT_MET
+
+
+def show_chain_file(file: str, json_: bool) -> int:
+    """Show the contract and the steps of a chain."""
+    from formwright.flow.showing import chain_summary
+    from formwright.report.templates import print_chain_summary
+
+    shown = chain_summary(file)
+    if json_:
+        emit_json(shown)
+    else:
+        print_chain_summary(console(), shown)
+    return HELD

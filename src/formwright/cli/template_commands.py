@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from formwright.cli.chain_commands import prove_chain_file, solve_chain_file
+from formwright.cli.chain_commands import prove_chain_file, show_chain_file, solve_chain_file
 from formwright.cli.output import HELD, NOT_MET, console, emit_json, status_line
 from formwright.lang.chain_sources import names_chain
 from formwright.proof.verdict import LIMITS, Limits
@@ -150,7 +150,9 @@ def weakest(
 
 
 def show(file: File, json_: Json = False) -> int:
-    """Show a template: who reads what, and how large it is."""
+    """Show a template or a chain: who reads what, and how large it is."""
+    if names_chain(file):
+        return show_chain_file(file, json_)
     from formwright.flow.showing import summary
     from formwright.report.templates import print_summary
 

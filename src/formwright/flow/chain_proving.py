@@ -130,13 +130,12 @@ class _Work:
     def _step(self, composer: "Composer", place: int) -> StepProof:
         from formwright.proof.composition import complete
 
-        step = self._chain.steps[place]
+        step, self._place = self._chain.steps[place], place
         if not self._broken:
             self._say(place, "how it hangs on what is above")
             self._add(composer.above(place))
         if self._broken:
             return StepProof(step.name, None, self._broken)
-        self._place = place
         proof = self._prove(step)
         if proof.verdict == "proved":
             self._add((complete(step.name, proof),))

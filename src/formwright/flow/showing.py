@@ -10,7 +10,10 @@ from formwright.ir.inline import inlined
 from formwright.ir.show import show_expr
 from formwright.ir.system import Refinement, System
 from formwright.lang import load, load_source
+from formwright.lang.chain_sources import load_chain_source
+from formwright.lang.chains import load_chain
 from formwright.lang.comments import format_source
+from formwright.lang.format import workload_text
 
 
 def summary(reference: str) -> dict[str, Any]:
@@ -58,6 +61,29 @@ def _system(system: System) -> dict[str, Any]:
         "actions": [a.name for a in system.actions if not a.environment],
         "environment": [a.name for a in system.actions if a.environment],
         "assumes": {a.name: a.text for a in system.assumptions},
+    }
+
+
+def chain_summary(reference: str) -> dict[str, Any]:
+    """Contract, steps and assumptions of a chain, as plain data."""
+    chain = load_chain(reference)
+    return {
+        "schema": 1,
+        "name": chain.name,
+        "workload": workload_text(chain.workload),
+        "steps": [
+            {
+                "name": s.name,
+                "levels": [s.coarse, s.fine],
+                "object": {"name": s.object_name, "text": s.object_text},
+                "given": [p.name for p in s.scope.given],
+                "decisions": {d.name: list(d.menu) for d in s.decisions},
+                "requires": {r.name: show_expr(r.condition) for r in s.requires},
+                "file": source.name,
+            }
+            for s, source in zip(chain.steps, load_chain_source(reference).steps, strict=True)
+        ],
+        "assumptions": dict(chain.assumptions),
     }
 
 

@@ -109,6 +109,7 @@ def _step(step: StepProof) -> dict[str, Any]:
         shown |= {
             "obligations": step.proof.as_json()["obligations"],
             "seconds": step.proof.seconds,
+            "queries": step.proof.queries,
             "digest": step.proof.digest,
         }
     return shown

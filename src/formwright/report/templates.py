@@ -32,3 +32,20 @@ def _print_step(console: Console, step: dict[str, Any]) -> None:
         f"{len(step['relation'])} clauses of the relation, {step['matches']} matches,"
         f" {step['picks']} picks, {step['rank']} terms of the rank"
     )
+
+
+def print_chain_summary(console: Console, shown: dict[str, Any]) -> None:
+    """The contract, then each step: what it makes finer, what it decides, what it needs."""
+    console.print(f"[bold]{shown['name']}[/bold]: {len(shown['steps'])} steps")
+    console.print(f"computes {shown['workload']}", markup=False, soft_wrap=True)
+    for step in shown["steps"]:
+        console.print(f"\n[bold]{step['name']}[/bold]: {' -> '.join(step['levels'])}")
+        lines = [f"{step['object']['name']}: {step['object']['text']}"]
+        menus = [f"{n} in {{{', '.join(map(str, m))}}}" for n, m in step["decisions"].items()]
+        lines.append(f"decides {'; '.join(menus) or 'nothing'}")
+        lines += [f"given {', '.join(step['given'])}"] if step["given"] else []
+        lines += [f"requires {name}: {text}" for name, text in step["requires"].items()]
+        for line in lines:
+            console.print(f"  {line}", markup=False, soft_wrap=True)
+    for name, text in shown["assumptions"].items():
+        console.print(f"\nassumes {name}: {text}", markup=False, soft_wrap=True)
