@@ -1,4 +1,4 @@
-"""The traps of core reuse, each reproduced (docs/verifier.md, rules R1 to R5)."""
+"""The traps of core reuse, each reproduced (docs/reuse.md, rules R1 to R6)."""
 
 import pytest
 

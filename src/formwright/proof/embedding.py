@@ -1,4 +1,4 @@
-"""Whether one well-sorted renaming carries a whole core into a query (``docs/verifier.md``, R2).
+"""Whether one well-sorted renaming carries a whole core into a query (``docs/reuse.md``, R2).
 
 The core is searched for as a whole: one renaming for all of its assertions, the goal included.
 Symbols are renamed, and products with them; the sort of a symbol stays. A renamed assertion is

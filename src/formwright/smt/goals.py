@@ -60,7 +60,7 @@ class Goal:
 
     ``build`` raises ``UnderivableError`` where the text leaves what the rules can state.
     ``weight`` orders the work, cheap first. ``reads`` says which part of the program the goal
-    is about: derived from that part alone it is the same goal (``docs/verifier.md``). ``inputs``
+    is about: derived from that part alone it is the same goal (``docs/reuse.md``). ``inputs``
     is, for a goal on values, all that its queries are made of.
     """
 

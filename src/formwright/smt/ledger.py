@@ -1,6 +1,6 @@
 """What earlier proofs showed, looked up before a solver is asked, and what this one shows.
 
-The rules (``docs/verifier.md``): a core is kept once it was solved by itself (R1); it is found
+The rules (``docs/reuse.md``): a core is kept once it was solved by itself (R1); it is found
 again by one renaming of the whole core into the query (R2); it must speak of the claim, not of
 the premises alone (R3). Nothing is kept that was not unsatisfiable.
 """

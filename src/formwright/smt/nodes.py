@@ -1,4 +1,4 @@
-"""Obligations by their inputs: what did not change is not even derived (``docs/verifier.md``).
+"""Obligations by their inputs: what did not change is not even derived (``docs/reuse.md``).
 
 The name of a node is a digest of everything that its queries are derived from: the slice of
 the program, or the conditions that a goal on values states. Premises are no part of it. Which
