@@ -1,6 +1,8 @@
 """certify and audit: kept at once, gone on with, damage noticed entry by entry, z3 not asked."""
 
 import json
+import random
+import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,11 +10,14 @@ from typing import Any
 
 import pytest
 
+from formwright.base.digest import digest
 from formwright.cli.main import run
 from formwright.flow.auditing import Audited, audit
 from formwright.flow.certifying import certify, ground, judged
+from formwright.flow.kept_faults import kept_faults, text_faults
+from formwright.flow.proving import prove_template
 from formwright.proof import assertions as data
-from formwright.proof.certificate import Contradiction
+from formwright.proof.certificate import Contradiction, read_certificate
 from formwright.proof.grounds import (
     Agreement,
     Alone,
@@ -103,8 +108,6 @@ def test_a_forged_certificate_is_rejected_by_name(kept: Path) -> None:
 
     def change(old: Grounds) -> Grounds:
         body = json.loads(wrong)["grounds"]
-        from formwright.proof.certificate import read_certificate
-
         forged = {k: read_certificate(v["certificate"]) for k, v in body.items()}
         return Grounds(old.subject, old.obligations, forged)
 
@@ -160,8 +163,6 @@ def test_without_grounds_all_rests_on_z3_alone(tmp_path: Path) -> None:
 
 
 def test_a_kept_verdict_that_was_changed_is_named(kept: Path) -> None:
-    from formwright.flow.proving import prove_template
-
     store = kept.parent / "proofs"
     proof = prove_template(COPY, store=store)
     path = proof_path(store, proof.digest)
@@ -171,18 +172,27 @@ def test_a_kept_verdict_that_was_changed_is_named(kept: Path) -> None:
     assert [f.entry for f in look(kept).faults] == ["proof"]
     body = json.loads(text)["proof"]
     body["obligations"][1]["name"] = "address of nothing"
-    from formwright.base.digest import digest
-
     forged = {"proof": body, "schema": 1, "sha256": digest(body)}
     path.write_text(json.dumps(forged, indent=2, sort_keys=True) + "\n")
     assert [f.entry for f in look(kept).faults] == ["address of nothing"]
 
 
+def test_every_byte_of_a_kept_proof_counts(kept: Path) -> None:
+    """Of the file of a proof, and of what leads to it from the text."""
+    store = kept.parent / "proofs"
+    prove_template(COPY, store=store)
+    (store / "facts.sqlite").unlink()
+    nothing: dict[str, frozenset[str]] = {}
+    for path in (*store.glob("*.json"), *store.glob("texts/*.json")):
+        text = path.read_text()
+        for place in range(0, len(text), 5):
+            path.write_text(text[:place] + ("0" if text[place] != "0" else "1") + text[place + 1 :])
+            kept_ = kept_faults(store, False, random.Random(1), nothing)
+            assert kept_ or text_faults(COPY, store), (path, text[place : place + 20])
+        path.write_text(text)
+
+
 def test_a_row_of_the_database_that_was_changed_is_named(kept: Path) -> None:
-    import sqlite3
-
-    from formwright.flow.proving import prove_template
-
     store = kept.parent / "proofs"
     prove_template(COPY, store=store)
     assert look(kept, everything_again=True).held

@@ -30,6 +30,11 @@ def test_each_template_that_ships_has_its_file_and_no_other() -> None:
     assert not there - wanted.keys(), "files of texts that have changed: remove them"
 
 
+def test_what_a_chain_compares_by_content_needs_no_query() -> None:
+    found = {o.condition for o in walk("chains/gemm.toml", lambda *_: ())}
+    assert {"workload", "names", "system", "environment", "complete"} <= found
+
+
 def test_every_query_behind_what_ships_has_a_certificate_or_a_second_opinion() -> None:
     kinds: Counter[str] = Counter()
     for path in SHIPPED.glob("*.json"):

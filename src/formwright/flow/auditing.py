@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, assert_never
 
-from formwright.flow.kept_faults import Fault, kept_faults
+from formwright.flow.kept_faults import Fault, kept_faults, text_faults
 from formwright.flow.subjects import SHIPPED, everything, grounds_folder, walk
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
@@ -124,6 +124,7 @@ def audit(
             work.rows.append(
                 Row(reference, o.name, o.condition, "content", "", 0, 0, 0, False, fault)
             )
+        work.faults += text_faults(reference, store)
     faults = [*work.faults, *kept_faults(store, everything_again, work.choose, work.proved)]
     return Audited(tuple(work.rows), tuple(faults), known, time.perf_counter() - start)
 

@@ -9,8 +9,18 @@ from typing import Any
 
 from formwright.base.digest import digest
 from formwright.base.host import cache_folder
+from formwright.lang import load_source, parse
+from formwright.lang.chain_sources import names_chain
 from formwright.proof.database import Database
-from formwright.proof.kept import context, database_path, proof_path
+from formwright.proof.kept import (
+    SCHEMA,
+    context,
+    database_path,
+    proof_path,
+    read_text_digest,
+    text_path,
+)
+from formwright.proof.store import template_digest
 from formwright.smt.certify.again import core_fault
 from formwright.smt.ledger import read_core
 
@@ -58,6 +68,23 @@ def kept_faults(
     return [*found, *_database_faults(path, everything, choose)] if path.exists() else found
 
 
+def text_faults(reference: str, store: Path | None) -> list[Fault]:
+    """What leads from the very text of a template to its digest, if it is kept and wrong."""
+    if names_chain(reference):
+        return []
+    source = load_source(reference)
+    folder = store or cache_folder() / "proofs"
+    path = text_path(folder, source.text)
+    if not path.exists():
+        return []
+    found = read_text_digest(folder, source.text)
+    plain = {"digest": found, "schema": SCHEMA, "sha256": digest([source.text, found])}
+    written = json.dumps(plain, indent=2, sort_keys=True) + "\n"
+    if found == template_digest(parse(source)) and path.read_bytes() == written.encode():
+        return []
+    return [Fault(f"texts/{path.name}", reference, "it does not lead to this template")]
+
+
 def _database_faults(path: Path, everything: bool, choose: random.Random) -> list[Fault]:
     database = Database(path, context())
     try:
@@ -92,9 +119,10 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         kept = json.loads(text)
     except (OSError, ValueError) as error:
         return f"it cannot be read: {error}", {}
-    if not isinstance(kept, dict) or not isinstance(kept.get("proof"), dict):
+    whole = isinstance(kept, dict) and kept.keys() == {"schema", "proof", "sha256"}
+    if not whole or kept["schema"] != SCHEMA or not isinstance(kept["proof"], dict):
         return "not a kept proof", {}
-    if kept.get("sha256") != digest(kept["proof"]):
+    if kept["sha256"] != digest(kept["proof"]):
         return "its digest does not fit", {}
     if text != json.dumps(kept, indent=2, sort_keys=True) + "\n":
         return "its text is not as it was written", {}
