@@ -160,3 +160,17 @@ def test_two_names_in_each_others_place_are_not_the_same() -> None:
         ),
     )
     assert alpha_digest(swapped) != alpha_digest(template)
+
+
+def test_a_node_falls_with_a_core_that_it_rests_on() -> None:
+    """Theorem 2: what an audit took away carries nothing any more."""
+    database = Database(None, "test")
+    proved(database, edited(DIRECT))
+    for key in database.keys("core"):
+        database.drop("core", key)
+    again = edited(
+        DIRECT, ("hint unroll 4", "hint unroll 8"), ("fork_cycles = 4000", "fork_cycles = 1")
+    )
+    proof = proved(database, again)
+    assert proof.verdict == "proved"
+    assert not any(o.reused for o in proof.obligations if o.group == "K2")

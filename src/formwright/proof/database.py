@@ -76,6 +76,15 @@ class Database:
             found.extend(self._read(kind, sql, (kind, self._context, *part)))
         return found
 
+    def keys(self, kind: Table) -> set[str]:
+        """The names of all rows of a kind."""
+        sql = "select key from entries where kind=? and context=?"
+        try:
+            return {key for (key,) in self._connection.execute(sql, (kind, self._context))}
+        except sqlite3.DatabaseError:
+            self.damaged += 1
+            return set()
+
     def every(self, kind: Table) -> Iterator[tuple[str, Any]]:
         """All rows of a kind, for an audit."""
         sql = "select key, anchor, body, seal from entries where kind=? and context=? order by key"

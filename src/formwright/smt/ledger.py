@@ -14,6 +14,7 @@ from typing import Any, Literal, assert_never
 from formwright.proof import assertions as data
 from formwright.proof.database import Database
 from formwright.proof.embedding import Target, embedding, shape
+from formwright.proof.graph import Graph
 from formwright.smt.atoms import Atoms
 from formwright.smt.premises import Premises
 from formwright.smt.record import Tagged, statement
@@ -67,6 +68,9 @@ class Ledger:
     used: list[Use] = field(default_factory=list)
     recalled: int = 0
     """Queries that a kept core answered."""
+    graph: Graph = field(default_factory=Graph)
+    """What was taken from the store for this template, under the rules of the graph."""
+    _known: set[str] | None = None
     _statements: dict[Formula, tuple[data.Statement, str]] = field(default_factory=dict)
     _cores: dict[str, Kept] = field(default_factory=dict)
     _bases: dict[int, tuple[Premises, Target]] = field(default_factory=dict)
@@ -105,8 +109,16 @@ class Ledger:
         key = core_key(body)
         anchor = max((self._shaped(f)[1] for f in claim), key=lambda s: (len(s), s))
         self.database.put("core", key, body, anchor)
+        if self._known is not None:
+            self._known.add(key)
         self.used.append(use(Kept(key, query, reading), {}))
         return True
+
+    def has_cores(self, keys: Iterable[str]) -> bool:
+        """Whether all of these cores are kept (an audit takes away those that do not hold)."""
+        if self._known is None:
+            self._known = self.database.keys("core")
+        return self._known.issuperset(keys)
 
     def core(self, key: str) -> Kept | None:
         """The core of that name, if it is kept."""

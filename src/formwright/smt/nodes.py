@@ -6,6 +6,7 @@ of them a proof used its cores say; they must be there again, or follow from wha
 (Theorem 2 and Corollary 1).
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,8 +16,10 @@ from formwright.base.digest import digest
 from formwright.ir.template import Template
 from formwright.proof import assertions as data
 from formwright.proof.embedding import Target
+from formwright.proof.graph import Assumption, Definition, Proof, Statement
 from formwright.smt.goals import Goal, Query
 from formwright.smt.ledger import Ledger, Use, formula
+from formwright.smt.record import statement as as_statement
 from formwright.smt.slices import Impossible, Slicer
 from formwright.smt.solve import Solver
 from formwright.smt.terms import conj, negated
@@ -45,6 +48,7 @@ class Nodes:
     impossible: Impossible
     _slicer: Slicer | None = None
     _ordinals: Counter[object] = field(default_factory=Counter)
+    _assumptions: dict[data.Statement, str] = field(default_factory=dict)
     _follows: dict[tuple[int, tuple[data.Statement, ...]], bool] = field(default_factory=dict)
 
     def key(self, goal: Goal, ordinal: int) -> str | None:
@@ -80,7 +84,7 @@ class Nodes:
     def known(self, key: str, solver: Solver) -> Rest | None:
         """A kept proof of the node whose premises hold here."""
         for rest in self._alternatives(key):
-            if self._stands(rest, solver):
+            if self.ledger.has_cores(rest.cores) and self._stands(key, rest, solver):
                 return rest
         return None
 
@@ -105,12 +109,41 @@ class Nodes:
         except (KeyError, TypeError, ValueError):
             return []
 
-    def _stands(self, rest: Rest, solver: Solver) -> bool:
+    def _stands(self, key: str, rest: Rest, solver: Solver) -> bool:
+        """Theorem 2 and Corollary 1, on the graph: what it refuses is not taken."""
         base = self.ledger.base(solver.premises)
         if any(base.sort(s) not in (sort, None) for s, sort in rest.sorts):
             return False
         missing = _missing(rest, base)
-        return not missing or self._implied(missing, solver)
+        if missing and not self._implied(missing, solver):
+            return False
+        graph, context = self.ledger.graph, self.ledger.database.context
+        old = tuple(self._assumption(s) for s in rest.premises)
+        name = graph.add(Statement(key, (graph.add(Definition(key)),), old))
+        graph.add(Proof(name, old, rest.cores, context))
+        if missing:
+            new = self._all_assumed(solver)
+            implied: dict[str, str] = {}
+            for gone in missing:
+                follows = graph.add(Statement(_text(gone), (), new))
+                graph.add(Proof(follows, new, (), context))
+                implied[self._assumption(gone)] = follows
+            kept = tuple(n for n in old if n not in implied)
+            graph.strengthened(name, tuple(dict.fromkeys((*kept, *new))), implied)
+        return True
+
+    def _assumption(self, statement: data.Statement) -> str:
+        found = self._assumptions.get(statement)
+        if found is None:
+            found = self.ledger.graph.add(Assumption(_text(statement)))
+            self._assumptions[statement] = found
+        return found
+
+    def _all_assumed(self, solver: Solver) -> tuple[str, ...]:
+        """The premises of a solver, as assumptions of the graph."""
+        rules = solver.premises
+        formulas = (*rules.scope, *rules.conditions, *rules.bounds(), *rules.members())
+        return tuple(dict.fromkeys(self._assumption(as_statement(f)) for f in formulas))
 
     def _implied(self, missing: tuple[data.Statement, ...], solver: Solver) -> bool:
         """Corollary 1: one query, new premises imply the old ones that are gone."""
@@ -121,6 +154,10 @@ class Nodes:
             found = solver.answer(Query((), goal), small=False).status == "unsat"
             self._follows[key] = found
         return found
+
+
+def _text(statement: data.Statement) -> str:
+    return json.dumps(data.statement_json(statement), separators=(",", ":"))
 
 
 def _missing(rest: Rest, base: Target) -> tuple[data.Statement, ...]:
