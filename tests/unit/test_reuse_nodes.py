@@ -173,4 +173,4 @@ def test_a_node_falls_with_a_core_that_it_rests_on() -> None:
     )
     proof = proved(database, again)
     assert proof.verdict == "proved"
-    assert not any(o.reused for o in proof.obligations if o.group == "K2")
+    assert proof.queries > len(proof.obligations) / 4  # then their cores are there again
