@@ -78,7 +78,7 @@ def warps(random: Random) -> Drawn:
         if random.random() < 0.15:
             random.shuffle(rows)
         if random.random() < 0.1:
-            rows.pop(random.choice((0, 2)))
+            rows.remove(next(row for row in rows if row.startswith("await")))
     body = block(6, "if w = 0:") + block(8, "for p in 0 .. K:") + block(10, *producer)
     body += block(6, "if w >= 1:" if several else "if w = 1:") + block(8, "acc[r] = 0")
     body += block(8, "for q in 0 .. K:") + block(10, *consumer) + block(8, "C[i*T+r] = acc[r] clip")
