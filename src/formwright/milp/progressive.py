@@ -176,6 +176,10 @@ class _Step:
             if solution.status == "unresolved" or self._as_good(solution, relaxed):
                 break
             more = self._in_the_way(opened, relaxed)
+            if more is None:
+                # Ties beyond number hid it: what leaves nothing broken is a design.
+                solution = self._with_fixed(relaxed)
+                break
             reopened.append(more)
             opened |= frozenset(more.group)
         return StepSolution(
@@ -266,14 +270,14 @@ class _Step:
         values = plain({**self._parameters, **solution.assignment})
         return [Fraction(number(e, values)) for e in prefer]
 
-    def _in_the_way(self, opened: Names, relaxed: Solution) -> Reopened:
-        """The fixed decisions of the constraints that a better design would break."""
+    def _in_the_way(self, opened: Names, relaxed: Solution) -> Reopened | None:
+        """The fixed decisions of the constraints that a better design would break, if any."""
         fixed = frozenset(self._all) - opened
         better = {**self._incumbent, **relaxed.assignment}
         broken = [c for c in self._whole.constraints if not self._holds(c, better)]
         start = {n for c in broken for n in free_names(c.condition) & fixed}
         if not start:
-            raise AssertionError("a better design that breaks nothing was not found")
+            return None
         names = ", ".join(c.name for c in broken)
         changed = ", ".join(
             f"{n} = {v}"
