@@ -341,6 +341,17 @@ def test_the_commands_say_what_holds(
     assert run(["certify", "tests/language/error_lost_header.fw"]) == 2
 
 
+@pytest.mark.parametrize("command", ["certify", "audit"])
+def test_without_z3_nothing_is_met_and_nothing_crashes(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("formwright.cli.ground_commands.find_spec", lambda _: None)
+    assert run([command, COPY]) == 1
+    assert "z3 is not installed" in capsys.readouterr().out
+    assert run([command, COPY, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["held"] is False
+
+
 def test_a_text_of_grounds_is_what_is_read(text: str, kept: Path) -> None:
     found = read_grounds(kept).grounds
     assert found is not None
