@@ -210,8 +210,10 @@ def _stmt(build: _Build, depth: int) -> Stmt:
             return Barrier()
         case "counter":
             # A counter is waited for where somebody arrives.
-            arrive = Arrive(build.fresh("q"))
-            wait = Await(arrive.counter, build.whole())
+            name, placed = build.fresh("q"), build.draw(st.booleans())
+            arrive = Arrive(name, build.whole() if placed else None)
+            phase = build.whole() if build.draw(st.booleans()) else None
+            wait = Await(name, build.whole(), build.whole() if placed else None, phase)
             return If(Truth(True), (arrive, wait)) if build.draw(st.booleans()) else arrive
         case "commit":
             return Commit()

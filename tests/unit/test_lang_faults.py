@@ -203,6 +203,9 @@ CASES: dict[str, tuple[tuple[str, str], ...]] = {
     "barrier in a grid of a team": ((LOOP, "par grid p in KT:"),),
     "counter outside a team": (("    par team w in W:", "    arrive q\n    par team w in W:"),),
     "nobody arrives": ((ZERO, f"{ZERO}; await q, 1"),),
+    "counter with and without a place": ((ZERO, f"{ZERO}; arrive q[w]; await q, 1"),),
+    "place of a counter is open": ((ZERO, f"{ZERO}; arrive q[w"),),
+    "phase without a number": ((ZERO, f"{ZERO}; arrive q; await q, 1 phase"),),
     "hint": ((ZERO, f"hint unrol 2; {ZERO}"),),
     "owners by other names": ((ZERO, f"{ZERO}; acc[r,s] += acc[s,r]"),),
     "owners by more indices": (
