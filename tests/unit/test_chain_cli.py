@@ -84,3 +84,17 @@ def test_show_lists_the_steps(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["steps"][2]["decisions"]["mechanism"] == [0, 1, 2]
     assert run(["show", "chains/gemm.toml"]) == 0
     assert "double_buffering: transferred -> rotating" in capsys.readouterr().out
+
+
+def test_check_looks_at_every_step(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["solve", "gemm", "--chip", "chain", "--set", SIZES, "--json"]) == 0
+    best = json.loads(capsys.readouterr().out)["assignment"]
+    for change, status, failed in (
+        ({}, 0, []),
+        ({"S": 1, "P": 1, "beta": 0}, 1, ["double_buffering.C2", "double_buffering.lifetime"]),
+        ({"burst": 4, "depth": 1}, 1, ["shared_resources.gather", "shared_resources.no_deadlock"]),
+    ):
+        assign = ",".join(f"{n}={v}" for n, v in (best | change).items())
+        sizes = ["--chip", "chain", "--set", SIZES]
+        assert run(["check", "gemm", *sizes, "--assign", assign, "--json"]) == status
+        assert set(failed) <= set(json.loads(capsys.readouterr().out)["failed"])

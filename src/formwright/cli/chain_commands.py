@@ -1,4 +1,4 @@
-"""``prove``, ``solve`` and ``show`` where the file is a chain; no logic of their own."""
+"""``prove``, ``solve``, ``check``, ``show`` where the file is a chain; no logic of their own."""
 
 import sys
 from pathlib import Path
@@ -49,6 +49,19 @@ def solve_chain_file(
     else:
         print_solved(console(), solved)
     return HELD if solved.held else NOT_MET
+
+
+def check_chain_file(file: str, chip: str, set_: str, assign: str, json_: bool) -> int:
+    """Check one assignment of all decisions of a chain."""
+    from formwright.flow.chain_solving import check_chain
+    from formwright.report.solutions import check_as_json, print_check
+
+    result = check_chain(file, chip, set_, assign)
+    if json_:
+        emit_json(check_as_json(result))
+    else:
+        print_check(console(), result)
+    return HELD if result.ok else NOT_MET
 
 
 def show_chain_file(file: str, json_: bool) -> int:

@@ -7,7 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from formwright.cli.chain_commands import prove_chain_file, show_chain_file, solve_chain_file
+from formwright.cli.chain_commands import (
+    check_chain_file,
+    prove_chain_file,
+    show_chain_file,
+    solve_chain_file,
+)
 from formwright.cli.output import HELD, NOT_MET, console, emit_json, status_line
 from formwright.lang.chain_sources import names_chain
 from formwright.proof.verdict import LIMITS, Limits
@@ -103,6 +108,8 @@ def check(
     json_: Json = False,
 ) -> int:
     """Check one assignment: in the scope, in the menus, every constraint and requirement."""
+    if names_chain(file):
+        return check_chain_file(file, chip, set_, assign, json_)
     from formwright.flow.solving import check_assignment
     from formwright.report.solutions import check_as_json, print_check
 

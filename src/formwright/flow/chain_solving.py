@@ -1,10 +1,14 @@
 """Solve a chain by names: the steps in turn, and all at once to compare."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from formwright.flow.parameters import parse_settings
 from formwright.flow.solving import Method, bound
-from formwright.ir.stacked import stacked
+from formwright.ir.inline import inlined
+from formwright.ir.stacked import given_conditions, stacked
+from formwright.ir.template import Requirement
 from formwright.lang.chains import load_chain
+from formwright.milp.check import CheckResult, check
 from formwright.milp.progressive import ChainSolution, solve_at_once, solve_progressively
 from formwright.milp.solve import Solution
 
@@ -46,3 +50,20 @@ def solve_chain(
     found = solve_progressively(chain.steps, parameters, method, time_limit)
     other = solve_at_once(chain.steps, parameters, method, time_limit) if monolithic else None
     return SolvedChain(chain.name, found, other)
+
+
+def check_chain(reference: str, chip: str, settings: str, assignment: str) -> CheckResult:
+    """One assignment of all decisions: in the scope, in the menus, and every step's constraints,
+    requirements and conditions on what it is given, named ``STEP.NAME``."""
+    steps = load_chain(reference).steps
+    wanted = [
+        Requirement(f"{s.name}.{name}", condition)
+        for s in steps
+        for name, condition in (
+            *((f"given {n}", c) for n, c in given_conditions(s)),
+            *((r.name, r.condition) for r in inlined(s).requires),
+        )
+    ]
+    whole = replace(stacked(steps), requires=tuple(wanted))
+    values = parse_settings(assignment, "--assign")
+    return check(whole, bound(whole, chip, settings), values)
