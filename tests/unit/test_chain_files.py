@@ -15,6 +15,7 @@ def test_a_chain_that_ships_is_found_from_any_folder(
     reference: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "gemm").mkdir()
     assert names_chain(reference)
     chain = load_chain(reference)
     assert chain.name == "gemm"

@@ -44,7 +44,7 @@ def names_chain(reference: str) -> bool:
     if reference.endswith(SUFFIX):
         return True
     plain = Path(reference).name == reference or reference == f"chains/{Path(reference).name}"
-    return plain and Path(reference).name in shipped_chains() and not Path(reference).exists()
+    return plain and Path(reference).name in shipped_chains() and not Path(reference).is_file()
 
 
 def load_chain_source(reference: str) -> ChainSource:
