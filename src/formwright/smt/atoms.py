@@ -95,6 +95,8 @@ class Atoms:
     by_name: dict[str, Atom] = field(default_factory=dict)
     names: dict[Atom, str] = field(default_factory=dict)
     made_of: dict[str, frozenset[str]] = field(default_factory=dict)
+    memo: dict[tuple[object, ...], object] = field(default_factory=dict)
+    """What readers made of parts of the template, by identity and values."""
     defined: dict[str, Formula] = field(default_factory=dict)
 
     def is_integer(self, poly: Poly) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 from formwright.ir.expr import Expr
 from formwright.ir.program import (
@@ -17,12 +17,13 @@ from formwright.ir.program import (
     Hint,
     If,
     Par,
+    Stmt,
     Wait,
 )
 from formwright.smt.atoms import Atoms
 from formwright.smt.encode import number, truth
 from formwright.smt.lazy import Reach
-from formwright.smt.sites import Frame, Site
+from formwright.smt.sites import Frame, Home, Site, names_in
 from formwright.smt.terms import ZERO, Formula, Poly, conj, eq, le, lt, negated, symbol
 
 
@@ -42,6 +43,14 @@ class Cell:
     generation: Poly | None
     ring: Poly | None
     inside: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What was made of ``source``, which is held so that nothing else gets its identity."""
+
+    source: object
+    value: Any
 
 
 def fresh(site: Site, tag: str, shared: Mapping[str, Poly], depth: int) -> Instance:
@@ -68,8 +77,37 @@ def guards(
     found: list[Formula] = []
     for level, frame in enumerate(instance.site.frames[:stop]):
         if level >= start and level not in left_out:
-            found.extend(_frame_guards(frame, instance.env, atoms))
+            found.extend(_known_guards(frame, instance.env, atoms))
     return found
+
+
+def _known_guards(frame: Frame, env: Mapping[str, Poly], atoms: Atoms) -> tuple[Formula, ...]:
+    """The guards of a frame, made once for the values of the names that it reads and binds."""
+    node, same = frame.node, _identity(frame.node)
+    names = atoms.memo.get(("names", *same))
+    if not isinstance(names, Held):
+        names = Held(node, tuple(sorted(names_in(node) | set(frame.binds()))))
+        atoms.memo["names", *same] = names
+    key = ("guards", *same, tuple(env.get(n) for n in names.value))
+    found = atoms.memo.get(key)
+    if not isinstance(found, Held):
+        found = Held(node, tuple(_frame_guards(frame, env, atoms)))
+        atoms.memo[key] = found
+    made: tuple[Formula, ...] = found.value
+    return made
+
+
+def _identity(node: Stmt) -> tuple[object, ...]:
+    """The parts of a statement that its guards are made of: a slice has them all again."""
+    match node:
+        case For(var, lo, hi):
+            return ("for", var, id(lo), id(hi))
+        case Par(kind, names, extents):
+            return (kind, names, *(id(e) for e in extents))
+        case If(cond):
+            return ("if", id(cond))
+        case _:
+            return ("leaf", id(node))
 
 
 def _frame_guards(frame: Frame, env: Mapping[str, Poly], atoms: Atoms) -> list[Formula]:
@@ -101,6 +139,17 @@ def _ranges(
 def cell(instance: Instance, access: Access, atoms: Atoms) -> Cell:
     """The cell that ``access`` means in this run."""
     home = instance.site.home(access)
+    key = ("cell", id(access), id(home.buffer), home.depth, tuple(instance.env.items()))
+    found = atoms.memo.get(key)
+    if not isinstance(found, Held):
+        found = Held((access, home), _cell(instance, access, home, atoms))
+        atoms.memo[key] = found
+    made = found.value
+    assert isinstance(made, Cell)
+    return made
+
+
+def _cell(instance: Instance, access: Access, home: Home, atoms: Atoms) -> Cell:
     above = {n for f in instance.site.frames[: home.depth] for n in f.binds()}
     outer = {n: p for n, p in instance.env.items() if n in above}
     index = tuple(number(i, instance.env, atoms) for i in access.index)
