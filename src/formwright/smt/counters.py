@@ -218,7 +218,14 @@ class Counters:
         else:
             low = self._atoms.make(Greatest(bounds.low)) if bounds.low else ZERO
             high = self._atoms.make(Least(bounds.high)) if bounds.high else size
-        exactly = conj((le(ZERO, low), le(low, high), le(high, size)))
+        exactly = conj(
+            (
+                rest,
+                *(le(end, low) for end in (ZERO, *bounds.low)),
+                le(low, high),
+                *(le(high, end) for end in (size, *bounds.high)),
+            )
+        )
         return Arrivers(high - low, exactly, agent, inside)
 
     def in_rounds(self, name: str, wait: Site) -> bool:

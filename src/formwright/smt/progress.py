@@ -147,7 +147,8 @@ class Progress:
         if each is not None:
             reached = disj((le(who.count, ZERO), le(each, done)))
         enough = conj((who.exactly, reached))
-        facts = [*guards(run, self._atoms), implies(le(ONE, who.count), who.member)]
+        there = conj((who.exactly, le(ONE, who.count)))
+        facts = [*guards(run, self._atoms), implies(there, who.member)]
         wrong = negated(disj((le(threshold, ZERO), enough)))
         return Query(tuple(facts), wrong, (done * who.count,), (Actor(run, "waits", ""),))
 
