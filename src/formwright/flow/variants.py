@@ -158,9 +158,15 @@ def _explored(
         return Judgement("bounded", _words(missed), (), (), _why(missed), bound, seconds)
     found = [_reached(variant.template, o, wrong) for o in missed]
     refuted = [o for o in found if o.verdict == "refuted"]
-    if refuted:
-        return _refuted(refuted, base, seconds)
+    told = [o for o in refuted if _names_its_buffer(o)]
+    if refuted:  # what a run shows of one buffer may be the effect of a fault at another
+        return _refuted(told or refuted, base, seconds)
     return Judgement("unresolved", _words(missed), details=(f"wrong at {wrong}",), seconds=seconds)
+
+
+def _names_its_buffer(obligation: Obligation) -> bool:
+    buffer = re.escape(_buffer(obligation))
+    return re.search(rf"\b{buffer}[<\[]", obligation.detail) is not None
 
 
 def _reached(
