@@ -136,16 +136,42 @@ def test_a_fault_is_not_hidden_by_what_was_proved() -> None:
     ]
 
 
+def same_but_for_names(one: Template, other: Template) -> bool:
+    mine, theirs = alpha_digest(one), alpha_digest(other)
+    assert mine is not None
+    assert theirs is not None
+    return mine[0] == theirs[0]
+
+
 def test_renamed_throughout_is_the_same() -> None:
     template = inlined(edited(DIRECT))
     text = re.sub(r"\bacc\b", "total", re.sub(r"\bJb\b", "strip", DIRECT))
     renamed = parse(Source("renamed", text))
-    assert alpha_digest(inlined(renamed)) == alpha_digest(template)
+    assert same_but_for_names(inlined(renamed), template)
     database = Database(None, "test")
     proved(database, template)
     proof = proved(database, renamed)
     assert (proof.verdict, proof.queries) == ("proved", 0)
     assert any("strip" in o.name for o in proof.obligations)
+    # the next edit finds the nodes under their new names
+    text = text.replace("hint unroll 4", "hint unroll 8").replace(
+        "fork_cycles = 4000", "fork_cycles = 1"
+    )
+    again = proved(database, parse(Source("edited", text)))
+    assert again.verdict == "proved"
+    assert all(o.reused for o in again.obligations if o.group == "K2")
+
+
+def test_a_renamed_decision_takes_its_premises_along() -> None:
+    database = Database(None, "test")
+    proved(database, edited(TILING))
+    text = re.sub(r"\bP\b", "ahead", TILING)
+    assert proved(database, parse(Source("renamed", text))).queries == 0
+    again = proved(database, parse(Source("edited", text.replace("beta = 1:", "beta = 1 :"))))
+    assert all(o.reused for o in again.obligations if o.group == "K2")
+    weaker = text.replace("  lifetime: ahead <= S - 2 + beta", "  lifetime: ahead <= S - 1 + beta")
+    assert weaker != text
+    assert proved(database, parse(Source("weaker", weaker))).verdict != "proved"
 
 
 def test_two_names_in_each_others_place_are_not_the_same() -> None:
@@ -159,7 +185,7 @@ def test_two_names_in_each_others_place_are_not_the_same() -> None:
             *template.decisions[2:],
         ),
     )
-    assert alpha_digest(swapped) != alpha_digest(template)
+    assert not same_but_for_names(swapped, template)
 
 
 def test_a_node_falls_with_a_core_that_it_rests_on() -> None:

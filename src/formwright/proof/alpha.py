@@ -49,14 +49,15 @@ LABELS = {
 """Fields that a proof does not read."""
 
 
-def alpha_digest(template: Template) -> str | None:
-    """Equal for inlined templates that differ in names and labels alone."""
+def alpha_digest(template: Template) -> tuple[str, tuple[str, ...]] | None:
+    """Equal for inlined templates that differ in names and labels alone; with the names in the
+    order of their numbers."""
     if template.refinement is not None:
         return None
     numbers: dict[str, str] = {}
     plain: set[str] = set()
     tree = _numbered(template, numbers, plain)
-    return None if plain & set(numbers) else digest(tree)
+    return None if plain & set(numbers) else (digest(tree), tuple(numbers))
 
 
 def _numbered(value: object, numbers: dict[str, str], plain: set[str]) -> Any:

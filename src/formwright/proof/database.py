@@ -6,14 +6,13 @@ is not there. The context is the text of the rules, the solver and its version: 
 context are never read.
 """
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
-
-from formwright.base.digest import digest
 
 SCHEMA = 1
 
@@ -100,7 +99,7 @@ class Database:
         return [
             (kind, key)
             for kind, context, key, anchor, text, seal in rows
-            if digest([SCHEMA, kind, context, key, anchor, text]) != seal
+            if _sealed(kind, context, key, anchor, text) != seal
         ]
 
     def put(self, kind: Table, key: str, body: object, anchor: str = "") -> None:
@@ -150,7 +149,13 @@ class Database:
                 self.damaged += 1
 
     def _seal(self, kind: str, key: str, anchor: str, text: str) -> str:
-        return digest([SCHEMA, kind, self._context, key, anchor, text])
+        return _sealed(kind, self._context, key, anchor, text)
+
+
+def _sealed(kind: str, context: str, key: str, anchor: str, text: str) -> str:
+    """A digest over everything that a row says and is found by."""
+    whole = json.dumps([SCHEMA, kind, context, key, anchor, text])
+    return hashlib.sha256(whole.encode()).hexdigest()
 
 
 def _opened(path: Path | None) -> sqlite3.Connection:

@@ -138,6 +138,11 @@ class Ledger:
             self._bases[id(rules)] = found
         return found[1]
 
+    def stated(self, rules: Premises) -> list[Any]:
+        """Premises and menus as JSON, in their order."""
+        formulas = [*rules.scope, *rules.conditions, *rules.bounds(), *rules.members()]
+        return [data.statement_json(self._shaped(f)[0]) for f in formulas]
+
     def _read(self, key: str, body: object) -> Kept | None:
         known = self._cores.get(key)
         if known is not None:

@@ -8,7 +8,7 @@ of them a proof used its cores say; they must be there again, or follow from wha
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,11 +57,16 @@ class Nodes:
         ``None`` for a goal that does not say what it reads. Raises ``UnderivableError`` where
         the goal has no queries.
         """
+        text = self.text(goal, ordinal)
+        return None if text is None else digest(text)
+
+    def text(self, goal: Goal, ordinal: int) -> str | None:
+        """All inputs of a goal, as one text."""
         if goal.inputs is not None:
-            return digest(["values", repr(goal.inputs())])
+            return f"values {goal.inputs()!r}"
         if goal.reads is None:
             return None
-        return digest(["slice", self._cut().text(goal.condition, goal.reads, ordinal)])
+        return f"slice {self._cut().text(goal.condition, goal.reads, ordinal)}"
 
     def ordinal(self, goal: Goal) -> int:
         """How many goals before it say the same of themselves; ask once, in their order."""
@@ -96,6 +101,32 @@ class Nodes:
         others = [r for r in self._alternatives(key) if r.premises != rest.premises]
         rows = [_row(r) for r in (rest, *others)[:ALTERNATIVES]]
         self.ledger.database.put("node", key, rows)
+
+    def rename(
+        self, old: str, new: str, places: Mapping[str, Any], names: Mapping[str, str]
+    ) -> None:
+        """Keeps the proofs of the node ``old`` for ``new``, which is equal but for ``names``.
+
+        A premise is the one in its place (``places``, by its JSON); a weaker one is renamed.
+        """
+        if self.ledger.database.get("node", new) is not None:
+            return
+        rows: Any = self.ledger.database.get("node", old)
+        carried = []
+        for row in rows or ():
+            premises = [
+                places.get(json.dumps(p))
+                or data.statement_json(data.renamed(data.read_statement(p), names))
+                for p in row["premises"]
+            ]
+            sorts = {
+                s: "Real" if s in self.ledger.atoms.real else "Int"
+                for p in premises
+                for s in data.symbols(data.read_statement(p))
+            }
+            carried.append({**row, "premises": premises, "sorts": sorts})
+        if carried:
+            self.ledger.database.put("node", new, carried)
 
     def _cut(self) -> Slicer:
         if self._slicer is None:

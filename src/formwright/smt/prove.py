@@ -62,9 +62,9 @@ def prove(
             queries=clock.asked,
         )
 
-    kept = None if only else database
-    names = None if kept is None else alpha_digest(whole)
-    known = None if kept is None else known_renamed(names, tasks, kept)
+    reuse = None if only else work.reuse
+    names = None if reuse is None else alpha_digest(whole)
+    known = None if reuse is None else known_renamed(names, tasks, reuse)
     if known is not None:
         return told(known)
     done: dict[int, Obligation] = {}
@@ -80,6 +80,6 @@ def prove(
         if stop_early and done[place_in_text].verdict != "proved":
             break
     proof = told(tuple(done[n] for n in sorted(done)))
-    if kept is not None:
-        keep_renamed(names, proof.obligations, kept)
+    if reuse is not None:
+        keep_renamed(names, proof.obligations, reuse)
     return proof

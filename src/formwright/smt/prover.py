@@ -69,6 +69,11 @@ class Prover:
         self._scope = self._solver(premises(template, [], atoms))
         self._plain = self._solver(premises(template, [], atoms, plain_scope=True))
 
+    @property
+    def reuse(self) -> Reuse | None:
+        """What looks obligations up, where there is a database."""
+        return self._reuse
+
     def _solver(self, rules: Premises) -> Solver:
         return Solver(self._atoms, rules, self._clock, self._linear, self._ledger)
 
@@ -174,7 +179,7 @@ class Prover:
         return Task(condition, name, weight, timed, group)
 
     def _task(self, goal: Goal, solver: Solver, choices: Choices) -> Task:
-        ordinal = 0 if self._reuse is None else self._reuse.nodes.ordinal(goal)
+        ordinal = 0 if self._reuse is None else self._reuse.noted(goal, solver)
 
         def settle(seconds: float) -> Obligation:
             self._clock.start(seconds)

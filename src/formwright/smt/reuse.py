@@ -1,12 +1,13 @@
 """One obligation with a store at hand: by node, then by query and core, then by the solver."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from formwright.base.digest import digest
 from formwright.ir.template import Template
-from formwright.proof.database import Database
 from formwright.proof.verdict import Obligation
 from formwright.smt.clock import Clock
 from formwright.smt.goals import Goal, Query
@@ -24,12 +25,65 @@ that one was just asked whether it is. Of how many queries: another number begin
 """
 
 
+QUOTED = re.compile(r"'([^']*)'")
+"""Names in the texts of nodes stand in quotes."""
+
+Alpha = tuple[str, tuple[str, ...]]
+"""What ``alpha_digest`` gives: the digest, and the names in the order of their numbers."""
+
+
 @dataclass(slots=True)
 class Reuse:
     """The obligations of one template, each looked up before it is derived."""
 
     nodes: Nodes
     clock: Clock
+    goals: list[tuple[Goal, int, Solver]] = field(default_factory=list)
+    """The goals of the template in their order, each with its number among equal ones."""
+
+    def noted(self, goal: Goal, solver: Solver) -> int:
+        """The number of the goal among those that say the same of themselves."""
+        ordinal = self.nodes.ordinal(goal)
+        self.goals.append((goal, ordinal, solver))
+        return ordinal
+
+    def node_keys(self, alpha: Alpha) -> list[list[str] | None]:
+        """For each goal the name of its node, and a digest of its inputs up to names."""
+        numbers = {name: f"#{n}" for n, name in enumerate(alpha[1])}
+        return [self._keys(goal, ordinal, numbers) for goal, ordinal, _ in self.goals]
+
+    def _keys(self, goal: Goal, ordinal: int, numbers: Mapping[str, str]) -> list[str] | None:
+        try:
+            text = self.nodes.text(goal, ordinal)
+        except FAILURES:
+            return None
+        if text is None:
+            return None
+        plain = QUOTED.sub(lambda m: numbers.get(m[1], m[0]), text)
+        return [digest(text), digest(plain)]
+
+    def premises(self) -> list[list[Any]]:
+        """The premises of each solver, as they stand in the template."""
+        found = {id(s.premises): s.premises for _, _, s in self.goals}
+        return [self.nodes.ledger.stated(rules) for rules in found.values()]
+
+    def carry_over(self, row: Any, alpha: Alpha) -> None:
+        """The nodes of a template under the names of one that is equal but for names."""
+        keys, mine = self.node_keys(alpha), self.premises()
+        if len(keys) != len(row["nodes"]) or [len(p) for p in mine] != [
+            len(p) for p in row["premises"]
+        ]:
+            return
+        places = {
+            json.dumps(old): new
+            for olds, news in zip(row["premises"], mine, strict=True)
+            for old, new in zip(olds, news, strict=True)
+        }
+        names = dict(zip(row["names"], alpha[1], strict=True))
+        with self.nodes.ledger.database.together():
+            for old, new in zip(row["nodes"], keys, strict=True):
+                if old is not None and new is not None and old[1] == new[1] and old[0] != new[0]:
+                    self.nodes.rename(old[0], new[0], places, names)
 
     def settled(self, goal: Goal, ordinal: int, solver: Solver, ask: Ask) -> Outcome:
         """What is known of ``goal``; else what deriving and asking gives, which is then kept.
@@ -91,23 +145,38 @@ class Reuse:
 
 
 def known_renamed(
-    key: str | None, tasks: Sequence[Task], database: Database
+    alpha: Alpha | None, tasks: Sequence[Task], reuse: Reuse
 ) -> tuple[Obligation, ...] | None:
-    """The obligations of a template that was proved under other names (``alpha_digest``)."""
-    rows: Any = None if key is None else database.get("node", digest(["alpha", key]))
-    if rows is None or [r[:2] for r in rows] != [[t.group, t.condition] for t in tasks]:
+    """The obligations of a template that was proved under other names (``alpha_digest``).
+
+    Its nodes are kept under the new names too, so that the next edit finds them.
+    """
+    database = reuse.nodes.ledger.database
+    row: Any = None if alpha is None else database.get("node", digest(["alpha", alpha[0]]))
+    if alpha is None or row is None:
         return None
+    shown = row["obligations"]
+    if [r[:2] for r in shown] != [[t.group, t.condition] for t in tasks]:
+        return None
+    if tuple(row["names"]) != alpha[1]:
+        reuse.carry_over(row, alpha)
     return tuple(
-        Obligation(t.name, t.group, t.condition, "proved", "proved", 0.0, True, str(row[2]))
-        for t, row in zip(tasks, rows, strict=True)
+        Obligation(t.name, t.group, t.condition, "proved", "proved", 0.0, True, str(r[2]))
+        for t, r in zip(tasks, shown, strict=True)
     )
 
 
-def keep_renamed(key: str | None, obligations: Sequence[Obligation], database: Database) -> None:
+def keep_renamed(alpha: Alpha | None, obligations: Sequence[Obligation], reuse: Reuse) -> None:
     """Keeps that a template is proved, whatever names it has."""
-    if key is not None and obligations and all(o.verdict == "proved" for o in obligations):
-        rows = [[o.group, o.condition, o.detail] for o in obligations]
-        database.put("node", digest(["alpha", key]), rows)
+    if alpha is None or not obligations or any(o.verdict != "proved" for o in obligations):
+        return
+    row = {
+        "obligations": [[o.group, o.condition, o.detail] for o in obligations],
+        "names": list(alpha[1]),
+        "nodes": reuse.node_keys(alpha),
+        "premises": reuse.premises(),
+    }
+    reuse.nodes.ledger.database.put("node", digest(["alpha", alpha[0]]), row)
 
 
 def known_cover(template: Template, ledger: Ledger, solver: Solver, clock: Clock) -> Cover:
