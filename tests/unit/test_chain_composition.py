@@ -224,3 +224,13 @@ def test_without_a_solver_nothing_of_a_chain_is_shown(
     assert found.verdict == "unresolved"
     assert found.evidence == "none"
     assert "z3 is not installed" in " ".join(o.detail for o in found.composition.obligations)
+
+
+def test_relations_of_extents_stand_with_the_extents(tmp_path: Path) -> None:
+    line = "  extents   M >= 1, N >= 1, K >= 1\n"
+    bound = {line: f"{line}  where     K <= 9*N\n"}
+    chain = load_chain(str(edited(tmp_path, {str(n): bound for n in range(1, 6)})))
+    said = theorem(chain)
+    before, _, behind = said.partition("every chip with")
+    assert "K <= 9*N" in before
+    assert "K <= 9*N" not in behind

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from math import prod
 
 from formwright.ir.chain import Chain
+from formwright.ir.rewrite import free_names
 from formwright.ir.show import show_expr
 from formwright.ir.stacked import stacked
 from formwright.ir.template import Parameter
@@ -16,8 +17,11 @@ def theorem(chain: Chain) -> str:
     """One sentence. It is true only if every obligation of the chain is proved."""
     whole = stacked(chain.steps)
     scope = whole.scope
-    sizes = listed(_conditions((*scope.extents, *scope.agents)))
-    machine = [*_conditions(scope.chip), *(show_expr(r) for r in scope.relations)]
+    about_chip = [any(n.startswith("chip.") for n in free_names(r)) for r in scope.relations]
+    related = list(zip(scope.relations, about_chip, strict=True))
+    plain = [show_expr(r) for r, is_chip in related if not is_chip]
+    sizes = listed([*_conditions((*scope.extents, *scope.agents)), *plain])
+    machine = [*_conditions(scope.chip), *(show_expr(r) for r, is_chip in related if is_chip)]
     chip = f", every chip with {listed(machine)}" if machine else ""
     count = len(chain.steps)
     steps = "the step" if count == 1 else f"all {count} steps"
