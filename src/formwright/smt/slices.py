@@ -128,7 +128,7 @@ class Slicer:
         named = _named(reads, places)
         terms = self._terms if reads.terms else ""
         shifts = self._decisions if reads.shifts else ()
-        head = f"{condition} {reads.what} {named} {ordinal} {tensors} {inputs} {terms} {shifts}"
+        head = f"{condition} {reads.what!r} {named} {ordinal} {tensors} {inputs} {terms} {shifts}"
         return "\n".join([head, *(p.text for p in part)])
 
     def slice(self, reads: Reads) -> Slice:
