@@ -4,7 +4,10 @@ The default run replays every fault at the values noted in its file, runs every 
 once, and judges a few variants in full; under ``FORMWRIGHT_SLOW`` all are judged.
 """
 
+import json
 import os
+import subprocess
+import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -136,3 +139,13 @@ def test_each_recurrence_gets_its_verdict(path: Path) -> None:
 def test_what_is_no_recurrence_is_refused(text: str) -> None:
     with pytest.raises(RecurrenceError):
         parse_recurrence(text)
+
+
+def test_the_table_is_data_too() -> None:
+    script = FOLDER.parents[1] / "benchmarks" / "structures.py"
+    command = [sys.executable, str(script), "--json", "--group", "streaming_attention"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    found = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert found["as_expected"] == found["of"] == len(RECURRENCES)
+    assert found["kinds"]["refuted"] == found["new_faults"] >= 9
