@@ -103,7 +103,7 @@ class _Family:
         inputs = frozenset(t.name for t in template.scope.workload.inputs)
         sites = sites_of(template.program, template.globals)
         if sites.counters:
-            raise UnderivableError("counters are not derived yet")
+            raise UnderivableError("weakest preconditions of counters are not derived yet")
         goals = [g for g in Schedule(sites, inputs, self._atoms).goals() if g.condition in SCHEDULE]
         self._queries = [q for g in goals for q in g.build()]
         self._linear = Encoding(self._atoms, exact=False)
