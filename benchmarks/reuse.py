@@ -73,30 +73,43 @@ class Compared:
     changed: list[str] = field(default_factory=list)
 
 
-def proved(text: str, name: str, store: Path | None, clock: Clock) -> tuple[Proof, float]:
-    """The proof of a text, and the seconds from the text to the verdict."""
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A proof with the seconds from the text to the verdict, and those of proving alone."""
+
+    proof: Proof
+    seconds: float
+    proving: float
+
+
+def proved(text: str, name: str, store: Path | None, clock: Clock) -> Timed:
+    """The proof of a text, without a store or with one."""
     started = clock()
     template = parse(Source(name, text))
+    parsed = clock()
     if store is None:
         proof = prove(template, fresh=True, store=Path(tempfile.gettempdir()) / "formwright-none")
     else:
         proof = prove(template, store=store)
-    return proof, clock() - started
+    ended = clock()
+    return Timed(proof, ended - started, ended - parsed)
 
 
 def compared(version: Version, store: Path, clock: Clock) -> Compared:
     """Both ways of checking one version; obligations are told apart by name and place."""
-    full, full_seconds = proved(version.text, version.name, None, clock)
-    mine, reuse_seconds = proved(version.text, version.name, store, clock)
+    without = proved(version.text, version.name, None, clock)
+    kept = proved(version.text, version.name, store, clock)
+    full, mine = without.proof, kept.proof
     pairs = list(zip(full.obligations, mine.obligations, strict=True))
     different = [f"{a.name}: {a.verdict} became {b.verdict}" for a, b in pairs if not _same(a, b)]
     if full.verdict != mine.verdict:
         different.append(f"{version.name}: {full.verdict} became {mine.verdict}")
     changed = [(a, b) for a, b in pairs if not b.reused]
+    alone = sum(a.seconds for a, _ in changed) / (full.seconds or 1)
     cost = Cost(
-        full_seconds,
-        reuse_seconds,
-        sum(a.seconds for a, _ in changed),
+        without.seconds,
+        kept.seconds,
+        alone * without.proving,
         full.queries,
         mine.queries,
         1,
@@ -126,17 +139,18 @@ def chain(texts: Sequence[tuple[str, str]], clock: Clock) -> list[dict[str, obje
     with tempfile.TemporaryDirectory() as folder:
         for depth in range(1, len(texts) + 1):
             total = Cost(versions=depth)
-            proofs = [proved(text, name, None, clock) for name, text in texts[:depth]]
-            total.full_seconds = sum(seconds for _, seconds in proofs)
-            total.full_queries = sum(p.queries for p, _ in proofs)
-            total.limit_seconds = proofs[-1][0].seconds
+            full = [proved(text, name, None, clock) for name, text in texts[:depth]]
+            total.full_seconds = sum(t.seconds for t in full)
+            total.full_queries = sum(t.proof.queries for t in full)
+            total.limit_seconds = full[-1].proving
             kept = [proved(text, name, Path(folder), clock) for name, text in texts[:depth]]
-            total.reuse_seconds = sum(seconds for _, seconds in kept)
-            total.reuse_queries = sum(p.queries for p, _ in kept)
-            same = all(p.verdict == q.verdict for (p, _), (q, _) in zip(proofs, kept, strict=True))
-            exact = total.reuse_queries <= proofs[-1][0].queries
-            exact = exact and all(p.queries == 0 for p, _ in kept[:-1])
-            verdicts = [p.verdict for p, _ in kept]
+            total.reuse_seconds = sum(t.seconds for t in kept)
+            total.reuse_queries = sum(t.proof.queries for t in kept)
+            pairs = zip(full, kept, strict=True)
+            same = all(a.proof.verdict == b.proof.verdict for a, b in pairs)
+            exact = total.reuse_queries <= full[-1].proof.queries
+            exact = exact and all(t.proof.queries == 0 for t in kept[:-1])
+            verdicts = [t.proof.verdict for t in kept]
             row: dict[str, object] = {"depth": depth, "step": texts[depth - 1][0]}
             row |= {**total.as_json(), "verdicts": verdicts, "same": same, "exact": exact}
             found.append(row)

@@ -64,15 +64,18 @@ class Database:
             found.update(self._read(kind, sql, (kind, self._context, *part)))
         return found
 
-    def anchored(self, kind: Table, anchors: Iterable[str]) -> list[tuple[str, Any]]:
-        """Rows with one of ``anchors``, with their keys."""
-        found: list[tuple[str, Any]] = []
+    def anchored(self, kind: Table, anchors: Iterable[str]) -> list[str]:
+        """The names of the rows with one of ``anchors``."""
+        found: list[str] = []
         for part in _chunks(list(anchors)):
             sql = (
-                "select key, anchor, body, seal from entries where kind=? and context=? "
-                f"and anchor in ({_marks(part)})"
+                f"select key from entries where kind=? and context=? and anchor in ({_marks(part)})"
             )
-            found.extend(self._read(kind, sql, (kind, self._context, *part)))
+            try:
+                rows = self._connection.execute(sql, (kind, self._context, *part))
+                found += [key for (key,) in rows]
+            except sqlite3.DatabaseError:
+                self.damaged += 1
         return found
 
     def keys(self, kind: Table) -> set[str]:

@@ -29,7 +29,7 @@ from formwright.proof.theorems import is_theorem
 
 Renaming = Mapping[str, str]
 
-STEPS = 600
+STEPS = 150
 """How many comparisons one search may take."""
 
 
@@ -76,6 +76,10 @@ class Target:
         yield from self._by_shape.get(form, ())
         if self._below is not None:
             yield from self._below.alike(form)
+
+    def has_shape(self, form: str) -> bool:
+        """Whether some assertion has that shape."""
+        return form in self._by_shape or (self._below is not None and self._below.has_shape(form))
 
     def has(self, statement: Statement) -> bool:
         """Whether the query asserts ``statement``, or plainly more."""

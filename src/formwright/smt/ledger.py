@@ -13,14 +13,14 @@ from typing import Any, Literal, assert_never
 
 from formwright.proof import assertions as data
 from formwright.proof.database import Database
-from formwright.proof.embedding import Target, embedding, shape
+from formwright.proof.embedding import NARROW, Target, embedding, shape
 from formwright.proof.graph import Graph
 from formwright.smt.atoms import Atoms
 from formwright.smt.premises import Premises
 from formwright.smt.record import Tagged, statement
 from formwright.smt.terms import Eq, Formula, Le, Lt, Poly, conj, disj, negated
 
-CANDIDATES = 10
+CANDIDATES = 5
 """How many kept cores one query is compared with."""
 
 Reading = Literal["linear", "exact", "cases"]
@@ -36,6 +36,8 @@ class Kept:
     key: str
     query: data.Recorded
     reading: Reading
+    narrow: frozenset[str]
+    """Shapes that a query must have for the core to be part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,14 @@ class Ledger:
     def recall(self, claim: Sequence[Tagged], rest: Sequence[Tagged], rules: Premises) -> bool:
         """Whether a kept core is part of the query; then it is noted as used."""
         shaped = [self._shaped(f) for _, f in claim]
-        anchors = {s for _, s in shaped}
-        found = self.database.anchored("core", sorted(anchors))
+        found = self.database.anchored("core", sorted({form for _, form in shaped}))
         if not found:
             return False
-        target = self.base(rules).extended(self._sorts(f for _, f in (*claim, *rest)), shaped)
-        target = target.extended({}, [self._shaped(f) for _, f in rest])
-        cores = [core for key, body in found if (core := self._read(key, body)) is not None]
+        defined = [self._shaped(f) for _, f in rest]
+        target = self.base(rules).extended(
+            self._sorts(f for _, f in (*claim, *rest)), [*shaped, *defined]
+        )
+        cores = [c for c in self._loaded(found) if all(target.has_shape(f) for f in c.narrow)]
         cores.sort(key=lambda c: _foreign(c.query, target))
         for core in cores[:CANDIDATES]:
             renaming = embedding(core.query, target)
@@ -97,6 +100,13 @@ class Ledger:
                 self.recalled += 1
                 return True
         return False
+
+    def _loaded(self, keys: Sequence[str]) -> list[Kept]:
+        """The cores of these names, each read once."""
+        missing = [k for k in keys if k not in self._cores]
+        for key, body in self.database.many("core", missing).items():
+            self._read(key, body)
+        return [self._cores[k] for k in keys if k in self._cores]
 
     def keep(self, core: Sequence[Tagged], reading: Reading) -> bool:
         """Keeps a core that was solved by itself; one without a claim is none."""
@@ -111,7 +121,9 @@ class Ledger:
         self.database.put("core", key, body, anchor)
         if self._known is not None:
             self._known.add(key)
-        self.used.append(use(Kept(key, query, reading), {}))
+        kept_core = Kept(key, query, reading, _narrow(query))
+        self._cores[key] = kept_core
+        self.used.append(use(kept_core, {}))
         return True
 
     def has_cores(self, keys: Iterable[str]) -> bool:
@@ -195,8 +207,13 @@ def read_core(key: str, body: object) -> Kept:
         case {"reading": ("linear" | "exact" | "cases") as reading, "query": query}:
             if core_key(body) != key:
                 raise ValueError(f"the core {key[:8]} is not what its name says")
-            return Kept(key, _read_query(query), reading)
+            found = _read_query(query)
+            return Kept(key, found, reading, _narrow(found))
     raise ValueError("not a core")
+
+
+def _narrow(query: data.Recorded) -> frozenset[str]:
+    return frozenset(shape(a.statement) for a in query.assertions if a.role in NARROW)
 
 
 def core_key(body: object) -> str:
