@@ -147,11 +147,9 @@ def embedding(core: Recorded, target: Target, steps: int = STEPS) -> Renaming | 
 
     Instances of theorems need not be there; any other ``lemma`` must be.
     """
-    sorts = dict(core.sorts)
-    wanted = [a for a in core.assertions if not (a.role == "lemma" and is_theorem(a.statement))]
-    same = {s: s for s in sorts}
-    if _carries(same, wanted, sorts, target):
-        return same
+    if unchanged(core, target):
+        return {s: s for s, _ in core.sorts}
+    sorts, wanted = dict(core.sorts), _wanted(core)
     forms = [shape(a.statement) for a in wanted]
     if any(
         a.role in NARROW and next(target.alike(form), None) is None
@@ -163,6 +161,16 @@ def embedding(core: Recorded, target: Target, steps: int = STEPS) -> Renaming | 
         if _carries(found, wanted, sorts, target):
             return found
     return None
+
+
+def unchanged(core: Recorded, target: Target) -> bool:
+    """Whether ``target`` has every assertion of ``core`` as it stands."""
+    sorts = dict(core.sorts)
+    return _carries({s: s for s in sorts}, _wanted(core), sorts, target)
+
+
+def _wanted(core: Recorded) -> list[Assertion]:
+    return [a for a in core.assertions if not (a.role == "lemma" and is_theorem(a.statement))]
 
 
 def _carries(

@@ -13,15 +13,18 @@ from typing import Any, Literal, assert_never
 
 from formwright.proof import assertions as data
 from formwright.proof.database import Database
-from formwright.proof.embedding import NARROW, Target, embedding, shape
+from formwright.proof.embedding import NARROW, Target, embedding, shape, unchanged
 from formwright.proof.graph import Graph
 from formwright.smt.atoms import Atoms
 from formwright.smt.premises import Premises
 from formwright.smt.record import Tagged, statement
 from formwright.smt.terms import Eq, Formula, Le, Lt, Poly, conj, disj, negated
 
-CANDIDATES = 5
-"""How many kept cores one query is compared with."""
+CANDIDATES = 8
+"""How many kept cores one query is compared with as they stand."""
+
+SEARCHED = 2
+"""For how many of them a renaming is looked for: a search that fails costs half a query."""
 
 Reading = Literal["linear", "exact", "cases"]
 """How a core was solved: each product a symbol, products as products, or case by case."""
@@ -94,12 +97,18 @@ class Ledger:
         cores = [c for c in self._loaded(found) if all(target.has_shape(f) for f in c.narrow)]
         cores.sort(key=lambda c: _foreign(c.query, target))
         for core in cores[:CANDIDATES]:
+            if unchanged(core.query, target):
+                return self._recalled(core, {})
+        for core in cores[:SEARCHED]:
             renaming = embedding(core.query, target)
             if renaming is not None:
-                self.used.append(use(core, renaming))
-                self.recalled += 1
-                return True
+                return self._recalled(core, renaming)
         return False
+
+    def _recalled(self, core: Kept, renaming: Mapping[str, str]) -> bool:
+        self.used.append(use(core, renaming))
+        self.recalled += 1
+        return True
 
     def _loaded(self, keys: Sequence[str]) -> list[Kept]:
         """The cores of these names, each read once."""
