@@ -27,7 +27,7 @@ from formwright.smt.encode import UnderivableError, number, truth
 from formwright.smt.goals import Actor, Goal, Query, Reads
 from formwright.smt.instances import Instance, fresh, guards, team_names
 from formwright.smt.schedule import place
-from formwright.smt.sites import Site, Sites, common
+from formwright.smt.sites import Site, Sites, common, names_in
 from formwright.smt.terms import (
     ONE,
     ZERO,
@@ -49,7 +49,10 @@ Paces = dict[tuple[Expr, ...], Pace]
 
 
 class Progress:
-    """Derives the two conditions of one program; ``decisions`` are tried as shifts."""
+    """Derives the two conditions of one program.
+
+    Those of ``decisions`` that counters or their loops name are tried as paces.
+    """
 
     def __init__(
         self,
@@ -64,7 +67,9 @@ class Progress:
         self._synchronising = (*sites.counters, *sites.barriers)
         self._atoms = atoms
         self._counters = counters
-        self._decisions = decisions
+        frames = [f for s in self._synchronising for f in s.frames[s.agent :]]
+        used = frozenset().union(*(names_in(f.node) for f in frames))
+        self._decisions = [d for d in decisions if d in used]
         self._impossible = impossible
 
     def goals(self) -> Iterator[Goal]:
