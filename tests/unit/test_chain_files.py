@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from chain_texts import STEPS, edited
 
+from chain_texts import STEPS, edited
 from formwright.base.diagnostics import InputError
 from formwright.lang.chain_sources import load_chain_source, names_chain, shipped_chains
 from formwright.lang.chains import load_chain

@@ -19,6 +19,7 @@ from formwright.proof.verdict import LIMITS, Limits, Obligation, Proof
 # Here and in the functions below: a kept proof is found by the text alone, and answers before
 # the parser, the nodes, the solver and the interpreter could be imported.
 if TYPE_CHECKING:
+    from formwright.base.source import Source
     from formwright.ir.template import Template
 
 
@@ -32,6 +33,18 @@ def prove_template(
 ) -> Proof:
     """A kept proof of the very text; else parse, then :func:`prove` with the user's store."""
     source = load_source(reference)
+    return prove_source(source, fresh=fresh, progress=progress, store=store, limits=limits)
+
+
+def prove_source(
+    source: "Source",
+    *,
+    fresh: bool = False,
+    progress: Callable[[str], None] | None = None,
+    store: Path | None = None,
+    limits: Limits = LIMITS,
+) -> Proof:
+    """As :func:`prove_template`, for a text that was read."""
     folder = _folder(store)
     known = None if fresh else read_text_digest(folder, source.text)
     kept = None if known is None else read_proof(folder, known)

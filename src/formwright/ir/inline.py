@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from formwright.base.memo import by_identity
 from formwright.ir.expr import Expr
 from formwright.ir.inline_steps import inlined_step
 from formwright.ir.program import Stmt
@@ -9,6 +10,7 @@ from formwright.ir.rewrite import map_body, map_buffer, substitute
 from formwright.ir.template import Cost, CostBound, Definition, Template
 
 
+@by_identity
 def inlined(template: Template) -> Template:
     """``template`` with no definitions left, in the program, the conditions and the cost.
 

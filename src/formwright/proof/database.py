@@ -19,9 +19,10 @@ SCHEMA = 1
 WAIT = 30.0
 """Seconds to wait for another process that writes."""
 
-Table = Literal["core", "node", "open", "witness"]
+Table = Literal["core", "node", "open", "witness", "query"]
 """``core``: an unsatisfiable query. ``node``: an obligation by its inputs, with its cores.
-``open``: an unresolved obligation with its limits. ``witness``: a point to try again."""
+``open``: an unresolved obligation with its limits. ``witness``: a point to try again.
+``query``: the digest of a whole unsatisfiable query, of a refinement step."""
 
 _CREATE = """
 create table if not exists entries (
@@ -77,6 +78,15 @@ class Database:
             except sqlite3.DatabaseError:
                 self.damaged += 1
         return found
+
+    def is_empty(self) -> bool:
+        """Whether nothing was kept in this context yet."""
+        sql = "select 1 from entries where context=? limit 1"
+        try:
+            return self._connection.execute(sql, (self._context,)).fetchone() is None
+        except sqlite3.DatabaseError:
+            self.damaged += 1
+            return True
 
     def keys(self, kind: Table) -> set[str]:
         """The names of all rows of a kind."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from formwright.base.digest import digest
 from formwright.base.files import write_json
+from formwright.base.memo import by_identity
 from formwright.ir.inline import inlined
 from formwright.ir.system import System
 from formwright.ir.template import Template
@@ -12,6 +13,7 @@ from formwright.proof.kept import SCHEMA, proof_path, read_proof, text_path
 from formwright.proof.verdict import Proof
 
 
+@by_identity
 def template_digest(template: Template) -> str:
     """The content of a template: names of definitions and places in the file do not count."""
     return digest(inlined(template))

@@ -58,7 +58,7 @@ class Encoding:
 
     def _declared(self, names: Iterable[frozenset[str]]) -> list[str]:
         found = frozenset[str]().union(*names)
-        return [f"(declare-const |{MARK}{n}| {self._sort(n)})" for n in sorted(found)]
+        return [f"(declare-const |{MARK}{n}| {self.sort(n)})" for n in sorted(found)]
 
     def formula(self, formula: Formula) -> Text:
         """The text of one formula."""
@@ -133,9 +133,9 @@ class Encoding:
     def _constant(self, name: str, real: bool, names: set[str]) -> str:
         names.add(name)
         quoted = f"|{MARK}{name}|"
-        return f"(to_real {quoted})" if real and self._sort(name) == "Int" else quoted
+        return f"(to_real {quoted})" if real and self.sort(name) == "Int" else quoted
 
-    def _sort(self, name: str) -> str:
+    def sort(self, name: str) -> str:
         return "Real" if any(n in self._atoms.real for n in name.split("*")) else "Int"
 
     def symbol(self, name: str) -> Z3Expr:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import z3
 
@@ -48,6 +49,7 @@ def prove(
     started = time.perf_counter()
     clock = Clock(timeout_ms, obligation_seconds, memory_mb)
     whole = inlined(template)
+    nothing_kept = database is None or database.is_empty()
     work = Prover(whole, replayer, clock, step_replayer, database, clause_judge)
     tasks = [t for t in work.tasks() if only is None or only(t.condition)]
 
@@ -79,7 +81,10 @@ def prove(
         done[place_in_text] = task.skipped(skipped) if late else task.settle(left)
         if stop_early and done[place_in_text].verdict != "proved":
             break
-    proof = told(tuple(done[n] for n in sorted(done)))
+    shown = tuple(done[n] for n in sorted(done))
+    if nothing_kept:  # what one obligation takes from another of the same proof is no reuse
+        shown = tuple(replace(o, reused=False) for o in shown)
+    proof = told(shown)
     if reuse is not None:
         keep_renamed(names, proof.obligations, reuse)
     return proof

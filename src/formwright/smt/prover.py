@@ -33,6 +33,7 @@ from formwright.smt.slices import program_goals
 from formwright.smt.solve import Answer, Solver
 from formwright.smt.step import Setting, acting_conditions, shown_state, step_goals
 from formwright.smt.terms import Formula, Number, conj
+from formwright.smt.whole import WholeQueries, is_first
 
 Choices = Sequence[list[Expr]] | None
 """Conditions that a counterexample should meet, the best first; ``None``: as it stands."""
@@ -59,6 +60,11 @@ class Prover:
         self._clock = clock
         self._atoms = Atoms()
         self._linear = Encoding(self._atoms, exact=False)
+        self._queries_kept: WholeQueries | None = None
+        if database is not None and template.refinement is not None:
+            first = is_first(database, template.name)
+            self._queries_kept = WholeQueries(database, self._linear, looks=not first)
+            database = None if first else database
         self._ledger = None if database is None else Ledger(database, self._atoms)
         self._reuse: Reuse | None = None
         if self._ledger is not None:
@@ -75,7 +81,9 @@ class Prover:
         return self._reuse
 
     def _solver(self, rules: Premises) -> Solver:
-        return Solver(self._atoms, rules, self._clock, self._linear, self._ledger)
+        return Solver(
+            self._atoms, rules, self._clock, self._linear, self._ledger, self._queries_kept
+        )
 
     def tasks(self) -> Iterator[Task]:
         """K1, the derived requirements, K2, K3, in this order."""
@@ -197,7 +205,10 @@ class Prover:
             return self._goal(goal, solver, choices)
 
         def ask(done: int, count: int) -> Outcome:
-            return self._goal(goal, solver, choices, done, count)
+            asked = self._clock.asked
+            found = self._goal(goal, solver, choices, done, count)
+            known = self._queries_kept is not None and self._clock.asked == asked
+            return replace(found, reused=True) if known and found.verdict == "proved" else found
 
         return self._reuse.settled(goal, ordinal, solver, ask)
 

@@ -22,6 +22,7 @@ from formwright.smt.lemmas import lemmas, menu_products
 from formwright.smt.points import adapted, keep_point, kept_points, point_key, roomier
 from formwright.smt.premises import Premises
 from formwright.smt.record import Tagged
+from formwright.smt.small import small_model
 from formwright.smt.terms import (
     ONE,
     All,
@@ -35,12 +36,10 @@ from formwright.smt.terms import (
     symbol,
 )
 from formwright.smt.tracked import Tracked, alone
+from formwright.smt.whole import WholeQueries
 
 CASES = 48
 """The most assignments of decisions that one query is split into."""
-
-SMALL = (1, 2, 4, 8, 16, 32, 64, 256, 1024, 65536)
-"""Bounds on extents, agents and iterations that a counterexample is tried with."""
 
 Status = Literal["unsat", "sat", "unknown"]
 
@@ -70,8 +69,10 @@ class Solver:
         clock: Clock,
         linear: Encoding | None = None,
         ledger: Ledger | None = None,
+        whole: WholeQueries | None = None,
     ) -> None:
         self._ledger = ledger
+        self._whole = whole
         self._atoms = atoms
         self._premises = premises
         self._clock = clock
@@ -100,9 +101,13 @@ class Solver:
 
         ``small``: a solution has small values, for people and for a replay.
         """
-        if self._ledger is not None and self.excluded(query):
+        if self._whole is not None and self._whole.knows(query, self._premises):
             return Answer("unsat")
-        return self.left(query, small)
+        known = self._ledger is not None and self.excluded(query)
+        found = Answer("unsat") if known else self.left(query, small)
+        if self._whole is not None and found.status == "unsat":
+            self._whole.note(query, self._premises)
+        return found
 
     def excluded(self, query: Query) -> bool:
         """Whether a kept core shows that the query has no solution, or one that is kept now."""
@@ -325,7 +330,7 @@ class Solver:
         if outcome == z3.sat and not small:
             model = solver.model()
         else:
-            model = self._small(solver, encoding, free)
+            model = small_model(solver, encoding, free, self._atoms.real, self._clock)
         if model is None:
             return Answer("unknown", f"no solution found and none excluded at {dict(fixed)}")
         constants = {n: encoding.symbol(n) for n in free}
@@ -342,38 +347,6 @@ class Solver:
         """Whether ``formula`` is about the fixed decisions alone (and the scope)."""
         names = self._names([formula], ())
         return all(n in fixed for n in names if n in self._premises.menus)
-
-    def _small(self, solver: Z3Expr, encoding: Encoding, free: Sequence[str]) -> Z3Expr:
-        """A model with small values: one bound on all integers, then each parameter in turn."""
-        numbers = [encoding.symbol(n) for n in free if n not in self._atoms.real]
-        for bound in (*SMALL, None):
-            solver.push()
-            if bound is not None:
-                solver.add([z3.And(x <= bound, x >= -bound) for x in numbers])
-            outcome = self._clock.check(solver)
-            self.queries += 1
-            if outcome == z3.sat:
-                model = solver.model()
-                for name in free:
-                    if "@" not in name and name not in self._atoms.real:
-                        model = self._least(solver, encoding.symbol(name), model)
-                return model
-            solver.pop()
-        return None
-
-    def _least(self, solver: Z3Expr, parameter: Z3Expr, model: Z3Expr) -> Z3Expr:
-        """Lowers one parameter by halving while the rest can follow, and keeps it there."""
-        low, high = 0, int(value_of(model, parameter))
-        while low < high:
-            middle = (low + high) // 2
-            self.queries += 1
-            if self._clock.check(solver, [parameter <= middle]) == z3.sat:
-                model = solver.model()
-                high = int(value_of(model, parameter))
-            else:
-                low = middle + 1
-        solver.add(parameter <= high)
-        return model
 
     def _holds(self, formula: Formula, values: Mapping[str, Number]) -> bool:
         try:
