@@ -39,7 +39,7 @@ def read_back(text: str) -> Template:
         raise
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(templates())
 def test_templates_come_back(template: Template) -> None:
     text = format_template(template)
@@ -88,7 +88,7 @@ def test_any_text(text: str) -> None:
     _read(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_shipped_texts_with_pieces_moved(data: st.DataObject) -> None:
     """Pieces are dropped, doubled, swapped for others of any shipped text, or made odd."""

@@ -26,7 +26,7 @@ def read_back(text: str) -> Template:
         raise
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(steps())
 def test_steps_come_back(template: Template) -> None:
     text = format_template(template)

@@ -119,7 +119,7 @@ def meaning(expr: Expr, environment: dict[str, Scalar]) -> Scalar | None:
         return None
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     expressions,
     st.integers(-2, 3),

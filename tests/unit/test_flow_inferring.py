@@ -39,7 +39,7 @@ def _oracle(rule: Callable[[Point], bool]) -> tuple[Callable[[Point], Verdict], 
     return safe, under
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=10)
 @given(
     st.tuples(*[st.sampled_from((-1, 0, 1))] * 3),
     st.integers(-3, 3),
