@@ -2,11 +2,15 @@
 
 import re
 import time
+from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
+from types import SimpleNamespace
 
 import measure_candidates as mc
 import pytest
 
+from formwright.measure import timing
 from formwright.measure.outcome import (
     Failure,
     Forbidden,
@@ -182,6 +186,31 @@ def test_what_may_go_on_after_done() -> None:
     assert went_on(slow_to_stop, 1) == Lingering(0.004, pytest.approx(0.005))
     assert went_on(slow_to_stop, 2) is None  # a pool that waits actively
     assert went_on(Batch(9, 0.02, 0.0202, 0.0200, 0.0040, 0.0, True), 1) is None  # an old figure
+
+
+def _batches(monkeypatch: pytest.MonkeyPatch, batches: Iterator[Batch]) -> Batch:
+    """What ``_batch`` makes of these batches of a program with two threads."""
+    program = object.__new__(Native)
+    object.__setattr__(program, "threads", 2)
+    monkeypatch.setattr(timing, "_one_batch", lambda *_: next(batches))
+    return timing._batch(SimpleNamespace(program=program), None, (), None)  # type: ignore[arg-type]
+
+
+def test_a_clock_that_is_read_late_is_no_strike_against_the_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine a waiting pool and an old figure of the kernel look like four strikes."""
+    late = Batch(9, 0.02, 0.0203, 0.0400, 0.0040, 0.0, True)
+    assert went_on(late, 2) is not None
+    good = Batch(9, 0.02, 0.0201, 0.0400, 0.0, 0.0, True)
+    assert _batches(monkeypatch, iter([late] * 10 + [good])) is good
+
+
+def test_one_that_goes_on_is_refused_however_late_we_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = Batch(9, 0.02, 0.0203, 0.0400, 0.0040, 0.0, True)
+    with pytest.raises(MeasureError) as caught:
+        _batches(monkeypatch, repeat(late))
+    assert isinstance(caught.value.outcome, Lingering)
 
 
 def test_answers_that_nobody_asked_for_are_noticed(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def prove(
         done[place_in_text] = task.skipped(skipped) if late else task.settle(left)
         if stop_early and done[place_in_text].verdict != "proved":
             break
+    work.write()
     shown = tuple(done[n] for n in sorted(done))
     if nothing_kept:  # what one obligation takes from another of the same proof is no reuse
         shown = tuple(replace(o, reused=False) for o in shown)

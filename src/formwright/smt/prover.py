@@ -80,6 +80,11 @@ class Prover:
         """What looks obligations up, where there is a database."""
         return self._reuse
 
+    def write(self) -> None:
+        """Writes what is kept in batches."""
+        if self._queries_kept is not None:
+            self._queries_kept.write()
+
     def _solver(self, rules: Premises) -> Solver:
         return Solver(
             self._atoms, rules, self._clock, self._linear, self._ledger, self._queries_kept

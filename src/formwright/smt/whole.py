@@ -15,6 +15,10 @@ from formwright.smt.premises import Premises
 from formwright.smt.terms import Formula
 
 
+TOGETHER = 64
+"""Queries that are written at once: what a kill may cost, in work and in no verdict."""
+
+
 class WholeQueries:
     """Reads and notes queries; ``looks`` is false in the first proof of a step.
 
@@ -27,6 +31,7 @@ class WholeQueries:
         self._linear = linear
         self._looks = looks
         self._premises: dict[int, tuple[Premises, str]] = {}
+        self._noted: list[str] = []
 
     def knows(self, query: Query, rules: Premises) -> bool:
         """Whether this very query was unsatisfiable before."""
@@ -35,8 +40,17 @@ class WholeQueries:
         return self._database.get("query", self._key(query, rules)) is not None
 
     def note(self, query: Query, rules: Premises) -> None:
-        """Keeps that the query is unsatisfiable."""
-        self._database.put("query", self._key(query, rules), 1)
+        """Keeps that the query is unsatisfiable, with the next ``TOGETHER`` at once."""
+        self._noted.append(self._key(query, rules))
+        if len(self._noted) >= TOGETHER:
+            self.write()
+
+    def write(self) -> None:
+        """Writes what was noted since the last time."""
+        with self._database.together():
+            for key in self._noted:
+                self._database.put("query", key, 1)
+        self._noted.clear()
 
     def _key(self, query: Query, rules: Premises) -> str:
         found = self._premises.get(id(rules))
