@@ -14,7 +14,6 @@ from formwright.smt.goals import Query
 from formwright.smt.premises import Premises
 from formwright.smt.terms import Formula
 
-
 TOGETHER = 64
 """Queries that are written at once: what a kill may cost, in work and in no verdict."""
 
