@@ -3,11 +3,14 @@
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from formwright.base.source import Source
 from formwright.flow.proving import prove_source
 from formwright.lang import load_source
 from formwright.proof.kept import database_path
 from formwright.proof.verdict import Proof
+from formwright.smt import atoms
 
 STEP = load_source("src/formwright/chains/gemm/1_reduction_partition.fw").text
 CLAUSE = "  so_far: y = (if qa = qb and ra = rb and qa < g then 1 else 0)\n"
@@ -68,3 +71,18 @@ def test_a_changed_byte_of_a_row_is_not_believed(tmp_path: Path) -> None:
     again = _proved(cost, tmp_path)
     assert again.verdict == "proved"
     assert again.queries > 20
+
+
+def test_a_definition_counts_though_its_symbol_kept_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names of definitions are short digests; a text that shares one is another query."""
+    numbers: dict[str, int] = {}
+    monkeypatch.setattr(
+        atoms, "_content", lambda atom: f"{numbers.setdefault(repr(atom), len(numbers)):016}"
+    )
+    _proved(STEP, tmp_path)
+    numbers.clear()
+    other = _edited("KT = ceil(K/Tk)", "KT = K // Tk")
+    mine = _proved(other, tmp_path)
+    assert mine.verdict != "proved"

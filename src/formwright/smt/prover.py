@@ -63,7 +63,7 @@ class Prover:
         self._queries_kept: WholeQueries | None = None
         if database is not None and template.refinement is not None:
             first = is_first(database, template.name)
-            self._queries_kept = WholeQueries(database, self._linear, looks=not first)
+            self._queries_kept = WholeQueries(database, self._linear, self._atoms, not first)
             database = None if first else database
         self._ledger = None if database is None else Ledger(database, self._atoms)
         self._reuse: Reuse | None = None

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Sequence
 
 from formwright.proof.database import Database
+from formwright.smt.atoms import Atoms
 from formwright.smt.encoding import Encoding
 from formwright.smt.goals import Query
 from formwright.smt.premises import Premises
@@ -22,15 +23,18 @@ class WholeQueries:
     """Reads and notes queries; ``looks`` is false in the first proof of a step.
 
     A query's name is a digest of its claim, of all premises and menus, and of the sorts of the
-    names in them. Definitions are not in it: a symbol that has one is named by its content.
+    names in them, and of every definition that they reach: the name of a symbol alone is a
+    short digest, which a text could be made to share.
     """
 
-    def __init__(self, database: Database, linear: Encoding, looks: bool) -> None:
+    def __init__(self, database: Database, linear: Encoding, atoms: Atoms, looks: bool) -> None:
+        self._atoms = atoms
         self._database = database
         self._linear = linear
         self._looks = looks
         self._premises: dict[int, tuple[Premises, str]] = {}
         self._noted: list[str] = []
+        self._contents: dict[str, str] = {}
 
     def knows(self, query: Query, rules: Premises) -> bool:
         """Whether this very query was unsatisfiable before."""
@@ -65,7 +69,19 @@ class WholeQueries:
         read = [self._linear.formula(f) for f in formulas]
         names = frozenset[str]().union(*(n for _, n in read))
         sorts = " ".join(f"{n}:{self._linear.sort(n)}" for n in sorted(names))
-        return "\n".join([*(t for t, _ in read), sorts])
+        defined = [
+            n
+            for n in self._atoms.closure(f for n in names for f in n.split("*"))
+            if n in self._atoms.by_name
+        ]
+        return "\n".join([*(t for t, _ in read), sorts, *(self._content(n) for n in defined)])
+
+    def _content(self, name: str) -> str:
+        found = self._contents.get(name)
+        if found is None:
+            found = hashlib.sha256(repr(self._atoms.by_name[name]).encode()).hexdigest()
+            self._contents[name] = found
+        return found
 
 
 def is_first(database: Database, name: str) -> bool:
