@@ -27,7 +27,7 @@ from scipy.stats import spearmanr
 from formwright.base.digest import digest
 from formwright.chip.load import load_chip
 from formwright.codegen import build, detect_target, emit_c
-from formwright.contract.contract import gemm_contract
+from formwright.contract.operators import operator
 from formwright.flow.choosing import choose
 from formwright.flow.parameters import bind
 from formwright.ir.template import Template
@@ -195,7 +195,7 @@ class Bench:
     def _time(self, shape: Shape, programs: Mapping[str, Program], plan: Plan) -> dict[str, Result]:
 
         extents = dict(zip("MNK", shape, strict=True))
-        workload = product_workload(gemm_contract(), extents, self.seed)
+        workload = product_workload(operator("gemm").contract(), extents, self.seed)
         return measure_interleaved(programs, workload, seed=self.seed, plan=plan)
 
 

@@ -12,12 +12,13 @@ import pytest
 from qualify_kernels import AHEAD, RIGHT, compile_kernel
 
 import formwright
-from formwright.contract.contract import contract_data, contract_digest, gemm_contract
+from formwright.contract.contract import contract_data, contract_digest
+from formwright.contract.operators import operator
 from formwright.qualify.artifact import ArtifactError, write_artifact
 
 
 def put_artifact(library: Path, folder: Path, ahead: tuple[str, ...] = ()) -> Path:
-    contract = gemm_contract(ahead=ahead)
+    contract = operator("gemm").contract(ahead=ahead)
     files = {
         "kernel.so": library.read_bytes(),
         "kernel.c": library.with_suffix(".c").read_bytes(),

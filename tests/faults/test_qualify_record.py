@@ -11,7 +11,8 @@ import pytest
 from qualify_kernels import RIGHT, compile_kernel
 
 import formwright
-from formwright.contract.contract import contract_from, gemm_contract
+from formwright.contract.operators import operator
+from formwright.contract.stored import contract_from
 from formwright.measure.timing import Plan
 from formwright.qualify.artifact import HASHED, ArtifactError
 from formwright.qualify.checks import CLAUSES
@@ -53,7 +54,7 @@ def candidate(library: Path, **changed: Any) -> Candidate:
 def qualified(one: Candidate, folder: Path) -> Qualification:
     return qualify(
         one,
-        gemm_contract(),
+        operator("gemm").contract(),
         "small",
         EXTENTS,
         folder,
@@ -138,7 +139,7 @@ def test_the_record_holds_the_distributions_of_both(result):
 
 def test_the_contract_of_the_folder_is_the_contract(result):
     data = json.loads((result.folder / "contract.json").read_text())
-    assert contract_from(data) == gemm_contract()
+    assert contract_from(data) == operator("gemm").contract()
 
 
 def test_it_loads_and_computes(folder):
@@ -227,7 +228,7 @@ def test_a_timing_of_another_library_is_refused(library, tmp_path, monkeypatch, 
     ):
         refused = qualify(
             candidate(library),
-            gemm_contract(),
+            operator("gemm").contract(),
             "small",
             EXTENTS,
             tmp_path / "artifact",

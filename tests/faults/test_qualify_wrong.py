@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from qualify_kernels import AHEAD, RIGHT, compile_kernel
 
-from formwright.contract.contract import gemm_contract
+from formwright.contract.operators import operator
 from formwright.measure.sandbox import Limits, Sandbox
 from formwright.qualify.checks import CLAUSES, Validation
 from formwright.qualify.validate import validate
@@ -186,7 +186,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def judged(library: Path, seed: int = 11) -> Validation:
     sandbox = Sandbox(limits=Limits(call_seconds=1.5))
     return validate(
-        library, gemm_contract(), WORKLOADS, seed=seed, threads=2, effort="quick", sandbox=sandbox
+        library,
+        operator("gemm").contract(),
+        WORKLOADS,
+        seed=seed,
+        threads=2,
+        effort="quick",
+        sandbox=sandbox,
     )
 
 
@@ -219,7 +225,7 @@ def test_right_kernels_pass_every_check(folder: Path, name: str) -> None:
 def test_calls_on_prepared_inputs_are_checked_by_a_name_of_their_own(folder, after, verdict):
     name = f"ahead_{verdict}"
     library = compile_kernel(folder, name, NAIVE, AHEAD.replace("AFTER", after))
-    contract = gemm_contract(ahead=("B",))
+    contract = operator("gemm").contract(ahead=("B",))
     validation = validate(library, contract, WORKLOADS, seed=11, threads=2, effort="quick")
     assert validation.verdict == verdict
     assert {c.name for c in validation.checks} == set(CLAUSES)
@@ -230,7 +236,7 @@ def test_calls_on_prepared_inputs_are_checked_by_a_name_of_their_own(folder, aft
 
 def test_a_contract_without_empty_sums_does_not_ask_for_them(folder):
     library = compile_kernel(folder, "no_empty", "if (K < 1) return 1;" + NAIVE)
-    contract = gemm_contract(extents={"K": (1, 4096)})
+    contract = operator("gemm").contract(extents={"K": (1, 4096)})
     validation = validate(library, contract, WORKLOADS, seed=11, effort="quick")
     assert validation.verdict == "held"
     assert {c.name for c in validation.checks} == set(CLAUSES) - {"ahead", "threads", "empty_sum"}

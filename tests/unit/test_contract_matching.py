@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from formwright.base.source import Source
-from formwright.contract.contract import gemm_contract
 from formwright.contract.matching import matches
+from formwright.contract.operators import operator
 from formwright.ir.expr import Arith, Compare, Var, num
 from formwright.ir.program import Apply
 from formwright.lang import load, parse
@@ -18,22 +18,22 @@ TILING, _ = load("shared_memory_tiling")
 def changed(old: str, new: str, source: Source = PACKED) -> list[str]:
     assert old in source.text
     template = parse(Source("t.fw", source.text.replace(old, new)))
-    found = matches(template, gemm_contract())
+    found = matches(template, operator("gemm").contract())
     assert all(d.span is None or d.span.file == "t.fw" for d in found)
     return [d.message for d in found]
 
 
 def test_the_shipped_cpu_template_matches():
     _, template = load("packed_gemm")
-    assert matches(template, gemm_contract()) == ()
+    assert matches(template, operator("gemm").contract()) == ()
 
 
 def test_a_scope_that_is_narrower_than_the_contract_is_a_difference():
     _, template = load("shared_memory_tiling")
-    (found,) = matches(template, gemm_contract())
+    (found,) = matches(template, operator("gemm").contract())
     assert found.message.startswith("the scope leaves out K = 0, which the contract allows")
     assert found.span is not None
-    assert matches(template, gemm_contract(extents={"K": (1, 4096)})) == ()
+    assert matches(template, operator("gemm").contract(extents={"K": (1, 4096)})) == ()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_changed_program_is_refused(old, new, words):
 
 def said(**change: object) -> list[str]:
     _, template = load("packed_gemm")
-    return [d.message for d in matches(replace(template, **change), gemm_contract())]
+    return [d.message for d in matches(replace(template, **change), operator("gemm").contract())]
 
 
 def test_other_globals_are_refused():

@@ -43,7 +43,7 @@ def test_the_example_is_the_three_shapes():
     }
     assert problem.chip == "local"
     assert problem.templates == ("packed_gemm", "blocked_gemm", "direct_gemm")
-    assert problem.contract.dtype == "f32"
+    assert problem.contract.dtype_of("A") == "f32"
 
 
 def test_what_is_left_out_has_a_default(tmp_path):

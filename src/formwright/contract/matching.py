@@ -53,7 +53,7 @@ def _tensors(template: Template, contract: Contract) -> Iterator[Diagnostic]:
             f"the workload has {len(workload.inputs)} inputs; "
             f"{contract.operator} has {len(contract.inputs)}",
             workload.span,
-            f"the contract is {contract.formula}",
+            f"the contract is {contract.formula[0]}",
         )
         return
     for (role, tensor), operand in zip(declared, contract.operands, strict=True):
@@ -63,20 +63,20 @@ def _tensors(template: Template, contract: Contract) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 f"{role} {shown} of the workload is {asked} in the contract",
                 workload.span,
-                f"the contract is {contract.formula}",
+                f"the contract is {contract.formula[0]}",
             )
-        if tensor.dtype != contract.dtype:
+        if tensor.dtype != operand.dtype:
             yield Diagnostic(
                 f"{role} {tensor.name} has element type {tensor.dtype}; "
-                f"the contract has {contract.dtype}",
+                f"the contract has {operand.dtype}",
                 workload.span,
-                f"declare {tensor.name} as {contract.dtype}",
+                f"declare {tensor.name} as {operand.dtype}",
             )
 
 
 def _formula(template: Template, contract: Contract) -> Iterator[Diagnostic]:
     workload = template.scope.workload
-    hint = f"the contract is {contract.formula}"
+    hint = f"the contract is {contract.formula[0]}"
     if tuple(e for _, e in workload.reductions) != ("K",):
         shown = ", ".join(f"{i} < {e}" for i, e in workload.reductions) or "nothing"
         yield Diagnostic(
@@ -136,7 +136,7 @@ def _domain(template: Template, contract: Contract) -> Iterator[Diagnostic]:
     for parameter, extent in zip(scope.extents, contract.extents, strict=True):
         fault = _narrower(parameter, extent)
         if fault is not None:
-            yield Diagnostic(fault, parameter.span, f"the contract is {contract.formula}")
+            yield Diagnostic(fault, parameter.span, f"the contract is {contract.formula[0]}")
     for relation in scope.relations:
         if set(free_names(relation)) & set(asked):
             yield Diagnostic(
@@ -196,18 +196,18 @@ def _globals(template: Template, contract: Contract) -> Iterator[Diagnostic]:
                 f"global {buffer.name} is not {operand.name}[{','.join(operand.extents)}]",
                 buffer.span,
             )
-        if buffer.dtype != contract.dtype:
+        if buffer.dtype != operand.dtype:
             yield Diagnostic(
                 f"global {buffer.name} has element type {buffer.dtype}; "
-                f"the contract has {contract.dtype}",
+                f"the contract has {operand.dtype}",
                 buffer.span,
             )
     for name in shapes:
         yield Diagnostic(f"tensor {name} of the contract is not among the template's globals")
 
 
-_WIDE_ENOUGH: dict[str, frozenset[str]] = {"f32": frozenset({"f32", "f64"})}
-"""Element types whose arithmetic is at least as exact as the contract's tolerance asks."""
+_WIDE_ENOUGH = frozenset({"f32", "f64"})
+"""Element types whose arithmetic is at least as exact as the bounds of all contracts ask."""
 
 
 def _program(template: Template, contract: Contract) -> Iterator[Diagnostic]:
@@ -218,10 +218,10 @@ def _program(template: Template, contract: Contract) -> Iterator[Diagnostic]:
         match stmt:
             case Alloc(buffers):
                 for buffer in buffers:
-                    if buffer.dtype not in _WIDE_ENOUGH[contract.dtype]:
+                    if buffer.dtype not in _WIDE_ENOUGH:
                         yield Diagnostic(
                             f"buffer {buffer.name} holds {buffer.dtype}: less exact than "
-                            f"the contract's {contract.dtype}",
+                            f"the f32 in which the contract's bound lets sums be kept",
                             buffer.span,
                             "the tolerance comes from the contract, not from the program",
                         )

@@ -9,15 +9,10 @@ from typing import Any, Final
 from formwright.base.diagnostics import Diagnostic, InputError, nearest
 from formwright.base.source import Source, Span
 from formwright.base.toml import Document, Place, read_toml_file
-from formwright.contract.contract import (
-    DTYPES,
-    MAX_EXTENT,
-    MAX_TERMS,
-    Contract,
-    gemm_contract,
-)
+from formwright.contract.contract import MAX_EXTENT, MAX_TERMS, Contract
+from formwright.contract.operators import OPERATORS, operator
 
-OPERATORS: Final = ("gemm",)
+DTYPES: Final = ("f32",)
 BASELINES: Final = ("numpy", "torch", "onednn")
 
 MAX_THREADS: Final = 1024
@@ -182,7 +177,7 @@ class _Reader:
             self._fault(
                 f'"{name}" is not a name for a folder', ("name",), "use letters, digits, - _ ."
             )
-        operator = self._choice(("operator",), OPERATORS, "gemm")
+        name_of = self._choice(("operator",), OPERATORS, "gemm")
         dtype = self._choice(("dtype",), DTYPES, "f32")
         templates = self._texts(("templates",), None)
         chip = self._text(("chip",), default="local")
@@ -191,13 +186,13 @@ class _Reader:
         ahead = self._chosen(("ahead",), ("A", "B"), ())
         workloads = self._workloads()
         budget = self._budget()
-        if operator is None or name is None or dtype is None or templates is None:
+        if name_of is None or name is None or dtype is None or templates is None:
             return None
         if chip is None or baselines is None or ahead is None or budget is None or self.faults:
             return None
         return Problem(
             name=name,
-            contract=gemm_contract(dtype, ahead=ahead),
+            contract=operator(name_of).contract(dtypes=dtype, ahead=ahead),
             templates=tuple(self._resolve(t, ".fw") for t in templates),
             chip=self._resolve(chip, ".toml"),
             threads=threads or None,

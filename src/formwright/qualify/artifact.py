@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.base.files import write_bytes, write_json
-from formwright.contract.contract import Contract, contract_from
+from formwright.contract.contract import Contract
+from formwright.contract.stored import contract_from
 
 SCHEMA: Final = 1
 

@@ -44,8 +44,7 @@ class Example:
     seed: int
     threads: int
     strides: tuple[int, int, int]
-    row: int | None = None
-    column: int | None = None
+    cell: tuple[int, ...] | None = None
     got: str = ""
     wanted: str = ""
     bound: float | None = None
@@ -130,7 +129,7 @@ def check_json(check: Check) -> dict[str, Any]:
             "seed": e.seed,
             "threads": e.threads,
             "strides": list(e.strides),
-            "cell": None if e.row is None else [e.row, e.column],
+            "cell": None if e.cell is None else list(e.cell),
             "got": e.got,
             "wanted": e.wanted,
             "bound": e.bound,

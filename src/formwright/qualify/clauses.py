@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from formwright.contract.inputs import Kind
 from formwright.contract.judge import Finding
 from formwright.measure.outcome import (
     Crashed,
@@ -31,7 +30,7 @@ class Fault:
 
     clause: str
     detail: str
-    kind: Kind | None
+    kind: str | None
     finding: Finding | None = None
     crash: bool = False
 
@@ -128,8 +127,7 @@ def _example(trial: Trial, fault: Fault) -> Example:
         seen.seed,
         seen.threads,
         seen.strides,
-        finding.row,
-        finding.column,
+        finding.cell,
         f"{finding.got:.9g}",
         f"{finding.wanted:.9g}",
         finding.bound,

@@ -116,7 +116,7 @@ class Kernel:
                 return Reason("extents", fault)
         for name, array in (("A", a), ("B", b), ("out", out)):
             if array is not None:
-                unlike = _layout(name, array, self.contract.alignment)
+                unlike = _layout(name, array, array.itemsize)
                 if unlike is not None:
                     return unlike
         if out is not None:

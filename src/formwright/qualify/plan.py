@@ -6,7 +6,10 @@ from typing import Final, Literal
 
 import numpy as np
 
-from formwright.contract.inputs import KINDS, Kind
+from formwright.contract.operators.gemm import GEMM
+
+Kind = str
+KINDS: Final = tuple(k.name for k in GEMM.kind_list)
 
 Effort = Literal["quick", "full"]
 """``quick`` refuses what is wrong while searching; ``full`` is what qualifies."""

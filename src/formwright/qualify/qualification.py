@@ -5,7 +5,7 @@ import re
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib import metadata
@@ -197,11 +197,11 @@ def _record(
             "sha256": sha256(candidate.template.encode()).hexdigest(),
         },
         "assignment": dict(candidate.assignment),
-        "contract": {"digest": contract_digest(contract), "formula": contract.formula},
+        "contract": {"digest": contract_digest(contract), "formula": list(contract.formula)},
         "domain": {
             "extents": {e.name: [e.low, e.high] for e in contract.extents},
-            "dtype": contract.dtype,
-            "layout": contract.layout,
+            "dtypes": {o.name: o.dtype for o in contract.operands},
+            "strides": asdict(contract.strides),
             "alignment": contract.alignment,
             "aliasing": contract.aliasing,
             "ahead": list(contract.ahead),

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formwright.contract.contract import Contract
-from formwright.contract.inputs import EXACT, Kind, inputs
-from formwright.contract.judge import CLAUSE_OF, Finding, judge
-from formwright.contract.reference import F32
+from formwright.contract.inputs import clause_of, exact, inputs, slices
+from formwright.contract.judge import Finding, judge
 from formwright.measure.outcome import Crashed, MeasureError, Ok, Outcome
 from formwright.measure.programs import Native
 from formwright.measure.sandbox import Sandbox
@@ -19,6 +19,8 @@ from formwright.measure.session import Batch, Session
 from formwright.measure.tensors import Tensor
 from formwright.qualify.clauses import ADDS, EVERY_CALL, Fault, of_failure
 from formwright.qualify.plan import Trial, plain, strides
+
+F32 = NDArray[np.float32]
 
 LARGE: Final = 1 << 30
 """Multiplications of a shape beyond which references of whole outputs cost seconds."""
@@ -87,15 +89,16 @@ class Runner:
                 return [*faults, repeated]
         return faults
 
-    def _inputs(self, kind: Kind, trial: Trial) -> tuple[F32, F32]:
+    def _inputs(self, kind: str, trial: Trial) -> tuple[F32, F32]:
         values = dict(zip(("M", "N", "K"), trial.extents, strict=True))
-        return inputs(self.contract, kind, values, trial.seed)
+        a, b = inputs(self.contract, kind, values, trial.seed)
+        return a, b
 
     def _once(
         self,
         session: Session,
         trial: Trial,
-        kind: Kind,
+        kind: str,
         a: F32,
         b: F32,
         *,
@@ -120,19 +123,23 @@ class Runner:
         return None if finding is None else Fault(finding.clause, finding.detail, kind, finding)
 
     def _judge(
-        self, trial: Trial, kind: Kind, a: F32, b: F32, c: F32, poison: np.uint32 | None
+        self, trial: Trial, kind: str, a: F32, b: F32, c: F32, poison: np.uint32 | None
     ) -> Finding | None:
         """All cells; for large shapes the kinds that have a bound are judged on some rows."""
         rows = np.arange(len(c))
-        if prod(trial.extents) > LARGE and kind not in EXACT:
+        if prod(trial.extents) > LARGE and not exact(self.contract, kind):
             rng = np.random.default_rng([trial.seed, 2])
             some = rng.choice(len(c), min(len(c), ROWS), replace=False)
             rows = np.unique([0, len(c) - 1, *some])
-        found = judge(self.contract, kind, a[rows], b, c[rows], poison=poison)
-        return None if found is None else replace(found, row=int(rows[found.row]))
+        found = judge(
+            self.contract, kind, slices(self.contract, (a, b), rows), c[rows], poison=poison
+        )
+        if found is None:
+            return None
+        return replace(found, cell=(int(rows[found.cell[0]]), *found.cell[1:]))
 
     def _again(
-        self, session: Session, trial: Trial, kind: Kind, a: F32, b: F32, first: F32
+        self, session: Session, trial: Trial, kind: str, a: F32, b: F32, first: F32
     ) -> Fault | None:
         """The same call again, on an output that holds other things: the same bits."""
         for turn in range(1, trial.repeats):
@@ -155,7 +162,7 @@ class Runner:
             self.tested["previous_output"] += 1
         return None
 
-    def _explain(self, session: Session, trial: Trial, kind: Kind, fault: Fault) -> Fault:
+    def _explain(self, session: Session, trial: Trial, kind: str, fault: Fault) -> Fault:
         """The responsible clause: what a call differs in from one that is right."""
         a, b = self._inputs(kind, trial)
         if fault.crash and trial.group == "strides":
@@ -174,11 +181,11 @@ class Runner:
             return fault
         return Fault(trial.group, f"{ADDS[trial.group]} {fault.detail}", kind, fault.finding)
 
-    def _clause_of_crash(self, trial: Trial, kind: Kind, a: F32, b: F32) -> str:
+    def _clause_of_crash(self, trial: Trial, kind: str, a: F32, b: F32) -> str:
         return "strides" if self._right(trial, kind, a, b) else "alignment"
 
     def _right(
-        self, trial: Trial, kind: Kind, a: F32, b: F32, *, poison_scratch: bool = True
+        self, trial: Trial, kind: str, a: F32, b: F32, *, poison_scratch: bool = True
     ) -> bool:
         """Does this call hold in a child of its own?"""
         try:
@@ -187,13 +194,13 @@ class Runner:
         except MeasureError:
             return False
 
-    def _count(self, kind: Kind, trial: Trial) -> None:
+    def _count(self, kind: str, trial: Trial) -> None:
         for clause in EVERY_CALL:
             self.tested[clause] += 1
         if trial.extents[2] == 0:
             self.tested["empty_sum"] += 1
         else:
-            self.tested[CLAUSE_OF.get(kind, "tolerance")] += 1
+            self.tested[clause_of(self.contract, kind)] += 1
         if trial.group != "plain":
             self.tested[trial.group] += 1
         if trial.threads > 1:

@@ -27,7 +27,7 @@ def product_workload(contract: Contract, extents: Mapping[str, int], seed: int) 
     cases = []
     for number in range(CASES):
         a, b = inputs(contract, "normal", extents, seed + number)
-        want = expected(contract, a, b)
+        want = expected(contract, "normal", (a, b))
         cases.append(Case((a, b), want.value, want.bound))
     sizes = tuple(extents[e.name] for e in contract.extents)
     return ProductWorkload(tensors, sizes, tuple(cases))

@@ -1,0 +1,20 @@
+"""The operator families: one file each, one :class:`Operator` for each formula."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from formwright.base.diagnostics import fail, nearest
+from formwright.contract.operators.family import Operator
+from formwright.contract.operators.gemm import GEMM
+
+OPERATORS: Final[Mapping[str, Operator]] = {o.name: o for o in (GEMM,)}
+
+
+def operator(name: str) -> Operator:
+    """The operator called ``name``. Raises ``InputError`` naming the nearest one."""
+    if name not in OPERATORS:
+        raise fail(
+            f'no operator is called "{name}"',
+            hint=nearest(name, OPERATORS) or f"known: {', '.join(OPERATORS)}",
+        )
+    return OPERATORS[name]
