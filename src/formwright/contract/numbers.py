@@ -73,7 +73,9 @@ def to_type(values: Any, dtype: DType) -> Array:
 
 def to_double(array: Array) -> F64:
     """The exact values of an array of any element type."""
-    return np.asarray(array.astype(np.float64))
+    # A NaN that signals, as the poison of outputs is, makes the cast complain.
+    with np.errstate(invalid="ignore"):
+        return np.asarray(array.astype(np.float64))
 
 
 def gamma(terms: F64, roundoff: float = U32) -> F64:

@@ -165,6 +165,7 @@ def _validate(setting: Setting, workload: Workload, library: Path) -> dict[str, 
         seed=setting.seed,
         threads=setting.threads,
         effort="quick",
+        store=setting.counterexamples,
     )
     refuted = validation.refuted
     return {

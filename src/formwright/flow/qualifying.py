@@ -54,6 +54,7 @@ def _qualify(
         chip=chip,
         threads=setting.threads,
         timing=timing,
+        store=setting.counterexamples,
         progress=lambda stage, at, of: setting.listener.stage(
             f"{workload.name}: qualifying: {stage} {at} of {of}"
         ),

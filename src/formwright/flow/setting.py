@@ -12,6 +12,7 @@ from formwright.flow.parameters import bind
 from formwright.flow.refit import Observation
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
+from formwright.qualify.counterexamples import Store
 
 
 class Listener(Protocol):
@@ -46,6 +47,11 @@ class Setting:
     templates: dict[str, Proved] = field(default_factory=dict)
     coefficients: dict[str, dict[str, Fraction]] = field(default_factory=dict)
     observations: dict[str, list[Observation]] = field(default_factory=dict)
+
+    @property
+    def counterexamples(self) -> Store:
+        """Calls that refused a candidate of this run: later ones meet them first."""
+        return Store(self.out / "counterexamples.jsonl")
 
     def parameters(self, template: Template, workload: Workload) -> dict[str, Scalar]:
         """Values of the scope's names for one workload, with as many cores as threads."""

@@ -4,9 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from formwright.contract.contract import Contract
+from formwright.contract.inputs import clause_of, kinds
+from formwright.contract.inputs import clauses as asked
+
 Verdict = Literal["held", "refuted", "unresolved"]
 
-CLAUSES: Final[Mapping[str, str]] = {
+FIRST: Final[Mapping[str, str]] = {
     "starts": "the library loads in the sandbox, with this call interface, on this CPU",
     "returns": "every call ends, in time, without a crash and with code 0",
     "sandbox": "it asks the machine for nothing but arithmetic",
@@ -17,13 +21,11 @@ CLAUSES: Final[Mapping[str, str]] = {
     "finite": "no NaN and no infinity where the reference is a number",
     "constant": "the output depends on the inputs",
     "fresh": "the output is that of these inputs, not of an earlier call",
-    "tolerance": "each cell within gamma of the terms it sums, against float64",
-    "exact_integers": "integers with K*B^2 <= 2^24 come out equal",
-    "selection": "rows with a single 1 copy rows of B",
-    "sparse_terms": "rows and columns of two terms within gamma_3: full precision",
-    "denormals": "denormal inputs and results are kept",
-    "nonfinite": "NaN and infinities propagate as IEEE sums do, and nowhere else",
-    "empty_sum": "K = 0 gives zeros",
+}
+"""Clauses of every contract that are asked before those of its operator."""
+
+LAST: Final[Mapping[str, str]] = {
+    "metamorphic": "two calls whose inputs are related give outputs that are related so",
     "previous_output": "what the output held before does not matter",
     "defined": "it reads no scratch memory that it did not write",
     "alignment": "tensors aligned to one element are enough",
@@ -32,18 +34,32 @@ CLAUSES: Final[Mapping[str, str]] = {
     "ahead": "inputs prepared ahead of the call give the same result",
     "repeatable": "the same call gives the same bits",
 }
-"""Each clause that is tested, with what it says; the order is that of reports."""
+"""And those after them."""
+
+OPTIONAL: Final = ("threads", "ahead", "empty_sum", "metamorphic", "strides")
+"""Clauses that not every contract and call has."""
+
+
+def optional(contract: Contract) -> tuple[str, ...]:
+    """Those, and clauses of the operator that no kind of inputs of this contract asks about."""
+    about = {clause_of(contract, kind) for kind in kinds(contract)}
+    return (*OPTIONAL, *(name for name in asked(contract) if name not in about))
+
+
+def clauses(contract: Contract) -> Mapping[str, str]:
+    """Each clause that is tested, with what it says; the order is that of reports."""
+    return {**FIRST, **asked(contract), **LAST}
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """One call that went wrong; with the seed it can be made again."""
 
-    extents: tuple[int, int, int]
+    extents: Mapping[str, int]
     kind: str
     seed: int
     threads: int
-    strides: tuple[int, int, int]
+    strides: tuple[int, ...]
     cell: tuple[int, ...] | None = None
     got: str = ""
     wanted: str = ""
@@ -55,6 +71,7 @@ class Check:
     """One clause. ``runs`` counts the calls that tested it; evidence is never more than tested."""
 
     name: str
+    says: str
     verdict: Verdict
     detail: str
     runs: int
@@ -67,17 +84,17 @@ class Check:
         where = ""
         if self.counterexample is not None:
             e = self.counterexample
-            shape = "x".join(map(str, e.extents))
+            shape = " ".join(f"{name}={value}" for name, value in e.extents.items())
             where = f" (at {shape}, {e.kind}, seed {e.seed}, {e.threads} threads)"
         return f"{self.name}: {self.detail}{where}"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One set of calls: extents M, N, K, row strides, seed and the kinds of inputs in order."""
+    """One set of calls: extents, row strides, seed and the kinds of inputs in order."""
 
-    extents: tuple[int, int, int]
-    strides: tuple[int, int, int]
+    extents: Mapping[str, int]
+    strides: tuple[int, ...]
     placement: str
     threads: int
     kinds: tuple[str, ...]
@@ -115,7 +132,7 @@ class Validation:
 def check_json(check: Check) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "name": check.name,
-        "says": CLAUSES[check.name],
+        "says": check.says,
         "evidence": check.evidence,
         "verdict": check.verdict,
         "detail": check.detail,
@@ -124,7 +141,7 @@ def check_json(check: Check) -> dict[str, Any]:
     if check.counterexample is not None:
         e = check.counterexample
         shown["counterexample"] = {
-            "extents": list(e.extents),
+            "extents": dict(e.extents),
             "kind": e.kind,
             "seed": e.seed,
             "threads": e.threads,
@@ -139,7 +156,7 @@ def check_json(check: Check) -> dict[str, Any]:
 
 def run_json(run: Run) -> dict[str, Any]:
     return {
-        "extents": list(run.extents),
+        "extents": dict(run.extents),
         "strides": list(run.strides),
         "placement": run.placement,
         "threads": run.threads,

@@ -1,10 +1,10 @@
 """Which clause of the contract a fault breaks, and what that makes of the checks."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
+from formwright.contract.contract import Contract
 from formwright.contract.judge import Finding
 from formwright.measure.outcome import (
     Crashed,
@@ -20,7 +20,7 @@ from formwright.measure.outcome import (
     Refused,
     Unwritten,
 )
-from formwright.qualify.checks import CLAUSES, Check, Example, Verdict
+from formwright.qualify.checks import Check, Example, Verdict, clauses, optional
 from formwright.qualify.plan import Trial, strides
 
 
@@ -34,9 +34,6 @@ class Fault:
     finding: Finding | None = None
     crash: bool = False
 
-
-OPTIONAL: Final = ("threads", "ahead")
-"""Clauses that not every contract and call has."""
 
 EVERY_CALL: Final = (
     "returns",
@@ -88,47 +85,50 @@ def of_failure(failure: Failure, trial: Trial) -> tuple[str, str]:
 
 
 def checks_of(
-    faults: list[tuple[Trial, Fault]], tested: Counter[str], complete: bool, optional: Sequence[str]
+    contract: Contract, faults: list[tuple[Trial, Fault]], tested: Counter[str], complete: bool
 ) -> tuple[Check, ...]:
     """The refuted checks first, then every other clause with the runs behind it.
 
-    ``complete``: every trial was run. ``optional`` clauses without a run are left out.
+    ``complete``: every trial was run. Optional clauses without a run are left out then.
     """
     found: dict[str, Check] = {}
+    says = clauses(contract)
+    absent = optional(contract)
     for trial, fault in faults:
         found.setdefault(
             fault.clause,
             Check(
                 fault.clause,
+                says.get(fault.clause, fault.clause),
                 "refuted",
                 fault.detail,
                 tested[fault.clause] + 1,
-                _example(trial, fault),
+                _example(contract, trial, fault),
             ),
         )
     checks = list(found.values())
-    for name, says in CLAUSES.items():
-        if name in found or (name in optional and complete and not tested[name]):
+    for name, text in says.items():
+        if name in found or (name in absent and complete and not tested[name]):
             continue
         verdict: Verdict = "held" if complete and tested[name] else "unresolved"
-        detail = says if verdict == "held" else "not decided: an earlier check failed"
-        checks.append(Check(name, verdict, detail, tested[name]))
+        detail = text if verdict == "held" else "not decided: an earlier check failed"
+        if complete and not tested[name]:
+            detail = "not decided: no call of the plan asked it"
+        checks.append(Check(name, text, verdict, detail, tested[name]))
     return tuple(checks)
 
 
-def _example(trial: Trial, fault: Fault) -> Example:
+def _example(contract: Contract, trial: Trial, fault: Fault) -> Example:
     finding = fault.finding
-    seen = Example(trial.extents, fault.kind or "", trial.seed, trial.threads, strides(trial))
+    seen = Example(
+        dict(trial.extents), fault.kind or "", trial.seed, trial.threads, strides(contract, trial)
+    )
     if finding is None:
         return seen
-    return Example(
-        seen.extents,
-        seen.kind,
-        seen.seed,
-        seen.threads,
-        seen.strides,
-        finding.cell,
-        f"{finding.got:.9g}",
-        f"{finding.wanted:.9g}",
-        finding.bound,
+    return replace(
+        seen,
+        cell=finding.cell,
+        got=f"{finding.got:.9g}",
+        wanted=f"{finding.wanted:.9g}",
+        bound=finding.bound,
     )

@@ -1,82 +1,75 @@
 """Which calls test a kernel: shapes, strides, placements, threads and kinds, by one seed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Final, Literal
 
 import numpy as np
 
-from formwright.contract.operators.gemm import GEMM
-
-Kind = str
-KINDS: Final = tuple(k.name for k in GEMM.kind_list)
-
-Effort = Literal["quick", "full"]
-"""``quick`` refuses what is wrong while searching; ``full`` is what qualifies."""
+from formwright.contract.contract import Contract
+from formwright.contract.inputs import kinds as kinds_of
+from formwright.qualify.shapes import Effort, Shape, deep, first, is_empty, reported, shapes, tiny
 
 Group = Literal["plain", "alignment", "strides", "threads", "ahead"]
 """What a trial adds to ``plain``: a kernel that fails there only is told so by that name."""
 
-Shape = tuple[int, int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One child's work: ``kinds`` in order at one shape. ``padding`` is added to each row.
+    """One child's work: ``kinds`` in order at one shape.
 
-    ``ahead``: the inputs that the contract names are prepared in a call of their own.
+    ``padding`` is added to the row stride of each operand, in the order of the call; without
+    it rows stand one behind another. ``ahead``: the inputs that the contract names are
+    prepared in a call of their own. ``relations``: the contract's metamorphic relations are
+    tried on what the first kind gave.
     """
 
     group: Group
-    extents: Shape
-    kinds: tuple[Kind, ...]
+    extents: Mapping[str, int]
+    kinds: tuple[str, ...]
     seed: int
-    padding: Shape = (0, 0, 0)
+    padding: tuple[int, ...] = ()
     placement: Literal["start", "end"] = "start"
     threads: int = 1
     repeats: int = 1
     ahead: bool = False
+    relations: bool = field(default=False, kw_only=True)
 
 
-FIRST: Final[Shape] = (7, 5, 11)
-"""Large enough for an error to show its form, small enough to cost nothing.
-
-All odd: a tensor that ends at a page's end then starts at no multiple of 8 bytes."""
-
-
-def strides(trial: Trial) -> Shape:
-    """Row strides of A, B and C in elements."""
-    _, n, k = trial.extents
-    return k + trial.padding[0], n + trial.padding[1], n + trial.padding[2]
+def strides(contract: Contract, trial: Trial) -> tuple[int, ...]:
+    """Row strides of the operands in elements; a tensor of one dimension is one row."""
+    padding = trial.padding or (0,) * len(contract.operands)
+    return tuple(
+        contract.shape(o, trial.extents)[-1] + (p if len(o.extents) > 1 else 0)
+        for o, p in zip(contract.operands, padding, strict=True)
+    )
 
 
 def plain(trial: Trial) -> Trial:
     """The same call with nothing special about it."""
-    return replace(
-        trial, group="plain", padding=(0, 0, 0), placement="start", threads=1, ahead=False
-    )
+    return replace(trial, group="plain", padding=(), placement="start", threads=1, ahead=False)
 
 
-TINY: Final[tuple[Shape, ...]] = ((1, 1, 1), (3, 5, 0), (2, 3, 1), (1, 37, 19), (41, 1, 23))
+WIDE: Final[Mapping[str, tuple[Shape, tuple[int, ...]]]] = {
+    "gemm": ({"M": 126, "N": 126, "K": 1}, (0, 31509 - 126, 0))
+}
+"""Published over-reads: rows so far apart that reading beyond one touches nothing mapped."""
 
-REPORTED: Final[tuple[Shape, ...]] = ((64, 64, 24), (64, 128, 200), (126, 126, 1))
-"""Shapes at which published kernels have failed: K tails, and over-reads next to one column."""
+DENSE: Final = "normal"
+"""The kind that every family has: dense inputs of ordinary size."""
 
-DEEP: Final[Shape] = (9, 13, 1029)
-"""So many terms that ``gamma_K`` alone lets 16-bit inputs pass."""
-
-WIDE_PADDING: Final = 31509 - 126
-
-CHECKED_AT_WORKLOADS: Final[tuple[Kind, ...]] = ("normal", "integer", "sparse_rows", "select")
+CHECKED_AT_WORKLOADS: Final = ("normal", "integer", "sparse_rows", "select")
+"""Of the kinds that the family has; the exact ones are cheap to judge at any size."""
 
 
 def plan(
+    contract: Contract,
     workloads: Sequence[Mapping[str, int]],
     seed: int,
     threads: int,
     effort: Effort,
     boundaries: Mapping[str, Sequence[int]] | None = None,
-    ahead: bool = False,
 ) -> tuple[Trial, ...]:
     """Every trial, cheap ones first. Equal arguments give equal plans.
 
@@ -84,14 +77,16 @@ def plan(
     shapes just below, at and above them are drawn. ``workloads`` are the shapes it is for.
     """
     rng = np.random.default_rng([seed, 1])
-    shapes = _shapes(rng, effort, boundaries or {})
-    trials = [t for shape in shapes for t in _trials(rng, shape, effort)]
-    trials += _threaded(rng, shapes, threads, effort)
+    drawn = shapes(contract, rng, effort, boundaries or {})
+    trials = [t for shape in drawn for t in _trials(contract, rng, shape, effort)]
+    trials += _threaded(contract, rng, drawn, threads, effort)
+    known = kinds_of(contract)
     for workload in workloads:
-        shape = (workload["M"], workload["N"], workload["K"])
-        kinds = CHECKED_AT_WORKLOADS if effort == "full" else CHECKED_AT_WORKLOADS[1:3]
-        trials.append(Trial("plain", shape, kinds, _seed(rng), threads=threads))
-    if ahead:
+        kinds = [k for k in CHECKED_AT_WORKLOADS if k in known]
+        few = tuple(kinds) if effort == "full" else tuple(kinds[1:3] or kinds)
+        shape = {n: workload[n] for n in contract.names}
+        trials.append(Trial("plain", shape, few, _seed(rng), threads=threads))
+    if contract.ahead:
         trials += [replace(t, group="ahead", ahead=True) for t in trials if _tries_ahead(t)]
     return tuple(trials)
 
@@ -100,60 +95,64 @@ def _tries_ahead(trial: Trial) -> bool:
     return trial.group in ("strides", "threads") or trial.threads > 1
 
 
-def _shapes(
-    rng: np.random.Generator, effort: Effort, boundaries: Mapping[str, Sequence[int]]
-) -> list[Shape]:
-    ragged = [_ragged(rng) for _ in range(8 if effort == "full" else 3)]
-    edges = list(_edges(rng, boundaries))
-    if effort == "quick":
-        # Each block's end once, at a size drawn by the seed.
-        edges = [edges[i] for i in sorted(rng.permutation(len(edges))[:4])]
-        return [FIRST, *TINY[:4], *REPORTED[1:], *ragged, DEEP, *edges]
-    return [FIRST, *TINY, *REPORTED, *ragged, DEEP, *edges]
-
-
-def _ragged(rng: np.random.Generator) -> Shape:
-    """Log-uniform sizes, so that small and odd ones are as likely as large ones."""
-    m, n, k = (int(2 ** rng.uniform(0, top)) for top in (7.5, 7.5, 8.5))
-    return m, n, k
-
-
-def _edges(rng: np.random.Generator, boundaries: Mapping[str, Sequence[int]]) -> Iterator[Shape]:
-    for name, sizes in sorted(boundaries.items()):
-        for size in sizes:
-            step = int(rng.integers(-1, 2))
-            small = [int(v) for v in rng.integers(2, 40, 3)]
-            small["MNK".index(name)] = max(1, size + step)
-            yield small[0], small[1], small[2]
-
-
-def _trials(rng: np.random.Generator, shape: Shape, effort: Effort) -> Iterator[Trial]:
+def _trials(
+    contract: Contract, rng: np.random.Generator, shape: Shape, effort: Effort
+) -> Iterator[Trial]:
     seed = _seed(rng)
     full = effort == "full"
-    kinds: tuple[Kind, ...] = ("normal",) if shape[2] == 0 else KINDS
-    yield Trial("plain", shape, kinds, seed, repeats=1 if shape in TINY and not full else 2)
-    few: tuple[Kind, ...] = ("normal",) if shape[2] == 0 else ("normal", "integer")
-    if full or shape in (FIRST, DEEP):
+    small = shape in tiny(contract)
+    usual = shape == first(contract)
+    kinds, few = _kinds(contract, shape)
+    repeats = 1 if small and not full else 2
+    relations = usual or (full and not small)
+    yield Trial("plain", shape, kinds, seed, repeats=repeats, relations=relations)
+    if full or usual or shape in deep(contract):
         yield Trial("alignment", shape, few, seed, placement="end")
-    padding = (int(rng.integers(1, 9)), int(rng.integers(1, 9)), int(rng.integers(1, 9)))
-    if shape == (126, 126, 1):
-        padding = (0, WIDE_PADDING, 0)
-    if full or shape not in TINY:
+    padding = tuple(int(rng.integers(1, 9)) for _ in contract.operands)
+    wide = WIDE.get(contract.operator)
+    if wide is not None and wide[0] == shape:
+        padding = wide[1]
+    if _one_row_each(contract, shape):
+        return
+    if full or not small or shape in reported(contract):
         yield Trial("strides", shape, few, seed, padding=padding, placement="end")
     if full:
-        more = (padding[2] + 1, padding[0] + 15, padding[1] + 2)
+        more = tuple(p + (1, 15, 2)[i % 3] for i, p in enumerate(padding[::-1]))
         yield Trial("strides", shape, few, seed, padding=more)
 
 
+def _one_row_each(contract: Contract, shape: Shape) -> bool:
+    """Is no operand padded, whatever its row stride?"""
+    return all(len(o.extents) == 1 for o in contract.operands) or is_nothing(contract, shape)
+
+
+def is_nothing(contract: Contract, shape: Mapping[str, int]) -> bool:
+    """Has the output no element?"""
+    return prod(contract.shape(contract.output, shape)) == 0
+
+
+def _kinds(contract: Contract, shape: Shape) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All kinds, and the few that try a layout."""
+    if is_empty(contract, shape):
+        return (DENSE,), (DENSE,)
+    kinds = kinds_of(contract)
+    return kinds, tuple(k for k in (DENSE, "integer") if k in kinds)
+
+
 def _threaded(
-    rng: np.random.Generator, shapes: Sequence[Shape], threads: int, effort: Effort
+    contract: Contract,
+    rng: np.random.Generator,
+    drawn: Sequence[Shape],
+    threads: int,
+    effort: Effort,
 ) -> Iterator[Trial]:
     if threads < 2:
         return
-    large = sorted(shapes, key=lambda s: s[0] * s[1] * max(1, s[2]))[-3:]
-    few = [(1, 1, 1), (3, 5, 0), *large] if effort == "full" else [(3, 5, 0), *large[-2:]]
+    large = sorted(drawn, key=lambda s: prod(max(1, v) for v in s.values()))[-3:]
+    empty = [s for s in drawn if is_empty(contract, s)][:1]
+    few = [drawn[0], *empty, *large] if effort == "full" else [*empty, *large[-2:]]
     for shape in few:
-        kinds: tuple[Kind, ...] = ("normal",) if shape[2] == 0 else ("integer", "normal")
+        kinds = _kinds(contract, shape)[1][::-1]
         yield Trial("threads", shape, kinds, _seed(rng), threads=threads, repeats=6)
 
 

@@ -25,6 +25,7 @@ from formwright.qualify.artifact import (
     write_artifact,
 )
 from formwright.qualify.checks import Validation
+from formwright.qualify.counterexamples import Store
 from formwright.qualify.facts import Facts, gather
 from formwright.qualify.timing import time_programs
 from formwright.qualify.validate import validate
@@ -86,6 +87,7 @@ def qualify(
     plan: Plan | None = None,
     sandbox: Sandbox | None = None,
     timing: Mapping[str, Any] | None = None,
+    store: Store | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Qualification:
@@ -94,7 +96,8 @@ def qualify(
     ``chip`` is the chip file as plain data. ``timing`` is what :func:`time_programs` said of
     this library in a confirmation just done; without it the library is timed here. Nothing
     is written when the template is not proved, a check does not hold, the timing failed or
-    was another library's. ``seed`` is for tests.
+    was another library's. Calls of ``store`` refused other candidates; they come first and are
+    no secret. ``seed`` is for tests.
     """
     seed = secret_seed() if seed is None else seed
     plan = plan or Plan(sandbox=sandbox or Sandbox())
@@ -112,6 +115,7 @@ def qualify(
             effort="full",
             boundaries=candidate.boundaries,
             sandbox=sandbox,
+            store=store,
             progress=_stage(progress, "validate"),
         )
         reasons = _objections(candidate, validation)

@@ -2,15 +2,18 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from formwright.base.digest import digest_file
 from formwright.contract.contract import Contract, outside
 from formwright.measure.sandbox import Sandbox
 from formwright.qualify.checks import Run, Validation, overall
-from formwright.qualify.clauses import OPTIONAL, Fault, checks_of
-from formwright.qualify.plan import Effort, Trial, plan, strides
+from formwright.qualify.clauses import Fault, checks_of
+from formwright.qualify.counterexamples import Store, shrunk
+from formwright.qualify.plan import Trial, plan, strides
 from formwright.qualify.runner import Runner
+from formwright.qualify.shapes import Effort
 
 Progress = Callable[[int, int], None]
 """Called with the trials done and the trials in all."""
@@ -26,29 +29,34 @@ def validate(
     effort: Effort = "full",
     boundaries: Mapping[str, Sequence[int]] | None = None,
     sandbox: Sandbox | None = None,
+    store: Store | None = None,
     progress: Progress | None = None,
 ) -> Validation:
     """Run the plan of ``seed`` and judge every output; stops at the first trial that fails.
 
-    ``workloads`` are extents M, N, K that the kernel is for; ragged, tiny and boundary
-    shapes are added to them, as far as the contract's ranges have them. The library runs in a
-    sandboxed child only.
+    ``workloads`` are extents that the kernel is for; ragged, tiny and boundary shapes are
+    added to them, as far as the contract's ranges have them. With a ``store`` the calls that
+    refused earlier candidates come first, and the call that refuses this one is made small
+    and kept there. The library runs in a sandboxed child only.
     """
     start = time.perf_counter()
-    whole = plan(workloads, seed, threads, effort, boundaries, bool(contract.ahead))
-    trials = [t for t in whole if outside(contract, _extents(t)) is None]
+    whole = plan(contract, workloads, seed, threads, effort, boundaries)
+    known = () if store is None else store.trials(contract)
+    trials = [t for t in known if t.threads <= threads]
+    trials += [t for t in whole if outside(contract, t.extents) is None]
     runner = Runner(library, contract, sandbox)
     done: list[Run] = []
     faults: list[tuple[Trial, Fault]] = []
     for number, trial in enumerate(trials):
         faults = [(trial, fault) for fault in runner.trial(trial)]
-        done.append(_run(trial))
+        done.append(_run(contract, trial))
         if progress is not None:
             progress(number + 1, len(trials))
         if faults:
             break
-    absent = () if outside(contract, {"M": 1, "N": 1, "K": 0}) is None else ("empty_sum",)
-    checks = checks_of(faults, runner.tested, len(done) == len(trials), (*OPTIONAL, *absent))
+    checks = checks_of(contract, faults, runner.tested, len(done) == len(trials) and not faults)
+    if store is not None and faults:
+        _remember(store, library, contract, sandbox, *faults[0])
     return Validation(
         overall(checks),
         checks,
@@ -59,11 +67,39 @@ def validate(
     )
 
 
-def _extents(trial: Trial) -> dict[str, int]:
-    return dict(zip(("M", "N", "K"), trial.extents, strict=True))
+def _remember(
+    store: Store,
+    library: Path,
+    contract: Contract,
+    sandbox: Sandbox | None,
+    trial: Trial,
+    fault: Fault,
+) -> None:
+    """Keep the call that failed, as small as a few more calls make it."""
+    asked = trial if fault.kind is None else _until(trial, fault.kind)
+    # A call that does not end costs its whole deadline: it is kept as it is.
+    if fault.clause not in ("starts", "returns"):
+        runner = Runner(library, contract, sandbox)
+
+        def fails(smaller: Trial) -> str | None:
+            found = runner.trial(smaller)
+            return found[0].clause if found else None
+
+        asked = shrunk(contract, asked, fault.clause, fails)
+    store.keep(contract, fault.clause, asked)
 
 
-def _run(trial: Trial) -> Run:
+def _until(trial: Trial, kind: str) -> Trial:
+    """The kinds up to the one that failed: a kernel that keeps state needs those before."""
+    return replace(trial, kinds=trial.kinds[: trial.kinds.index(kind) + 1])
+
+
+def _run(contract: Contract, trial: Trial) -> Run:
     return Run(
-        trial.extents, strides(trial), trial.placement, trial.threads, trial.kinds, trial.seed
+        dict(trial.extents),
+        strides(contract, trial),
+        trial.placement,
+        trial.threads,
+        trial.kinds,
+        trial.seed,
     )
