@@ -10,6 +10,7 @@ from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import Scalar
 from formwright.ir.show import show_expr
 from formwright.ir.template import Parameter, Template
+from formwright.ir.types import size_values
 
 MAX_VALUE = 2**40
 """The largest extent or agent count that a command accepts."""
@@ -106,7 +107,7 @@ def bind(
     scope = template.scope
     faults: list[Diagnostic] = []
     values: dict[str, Scalar] = {}
-    sizes = [p.name for p in scope.integers]
+    sizes = [p.name for p in scope.integers if p not in scope.sizes]
     for name in settings:
         if name not in sizes:
             hint = nearest(name, sizes) or f"the scope has {', '.join(sizes)}"
@@ -121,6 +122,7 @@ def bind(
                     hint=f"add --set {parameter.name}=…",
                 )
             )
+    values.update(size_values(template))
     for parameter in scope.agents:
         values[parameter.name] = settings.get(parameter.name, 1)
     for parameter in scope.chip:

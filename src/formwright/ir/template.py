@@ -6,20 +6,28 @@ The parser gives names for definitions (section ``where``) as they stand in the 
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Literal
 
 from formwright.base.source import Span
 from formwright.ir.expr import Expr
 from formwright.ir.program import Buffer, Stmt, Value
 from formwright.ir.system import Refinement
 
+ADDED = {"added": True}
+"""Of fields that came later: digests leave them out where they have their default."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of the workload: its extents by name (``A[M,K]`` has ``("M", "K")``)."""
+    """A tensor of the workload: its extents by name (``A[M,K]`` has ``("M", "K")``).
+
+    ``also``: other element types that the template is good for; ``with_dtypes`` picks one.
+    """
 
     name: str
     extents: tuple[str, ...]
     dtype: str = "f32"
+    also: tuple[str, ...] = field(default=(), metadata=ADDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +37,10 @@ class Workload:
     ``indices`` names the free index of each output dimension, as the value uses them.
     In the text ``C[M,N] = sum(k < K) A[M,k] * B[k,N]`` an extent in index position stands
     for its own free index; here the index has the extent's name in lower case.
+
+    Of the scope's workload ``inputs`` are all inputs of the operator, in the order of the call:
+    as the value reads them, those of a stage where it is read first. Of a stage they are the
+    inputs that it reads itself. Reads of stages are reads of buffers with their names.
     """
 
     output: Tensor
@@ -36,6 +48,22 @@ class Workload:
     indices: tuple[str, ...]
     reductions: tuple[tuple[str, str], ...]
     value: Value
+    span: Span | None = field(default=None, compare=False, repr=False)
+    combine: Literal["sum", "max"] = field(default="sum", metadata=ADDED)
+    """What joins the terms of all values of the reductions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Realised:
+    """Where the program keeps a stage: ``stage[index] = buffer[names]``.
+
+    ``names`` are free; ``index`` is over them and the names in sight at the buffer's alloc.
+    """
+
+    stage: str
+    index: tuple[Expr, ...]
+    buffer: str
+    names: tuple[str, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -64,11 +92,20 @@ class Scope:
     structure: str = ""
     given: tuple[Parameter, ...] = ()
     """Decisions of steps above this one: integers, each with its condition (rule S2)."""
+    stages: tuple[Workload, ...] = field(default=(), metadata=ADDED)
+    """Values between the inputs and the output, each once, in any order, without cycles."""
+    sizes: tuple[Parameter, ...] = field(default=(), metadata=ADDED)
+    """``bytes.X`` of the tensors whose element size the template names (rule L7a)."""
 
     @property
     def integers(self) -> tuple[Parameter, ...]:
-        """Extents, agents and what is given."""
-        return (*self.extents, *self.agents, *self.given)
+        """Extents, agents, what is given and element sizes."""
+        return (*self.extents, *self.agents, *self.given, *self.sizes)
+
+    @property
+    def lines(self) -> tuple[Workload, ...]:
+        """The workload and its stages."""
+        return (self.workload, *self.stages)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -172,3 +209,5 @@ class Template:
     span: Span | None = field(default=None, compare=False, repr=False)
     refinement: Refinement | None = None
     """A step in place of a program: ``program`` and ``globals`` are empty then."""
+    realised: tuple[Realised, ...] = field(default=(), metadata=ADDED)
+    """Where the program keeps each stage of the scope."""

@@ -158,7 +158,7 @@ def _access_places(
 
 def _expr_places(expr: Expr, known: Container[str], places: dict[str, Place]) -> None:
     for var in free_in_order(expr):
-        if var.name not in known and not var.name.startswith("chip."):
+        if var.name not in known and not var.name.startswith(("chip.", "bytes.")):
             places.setdefault(var.name, Place(var.span))
 
 

@@ -17,7 +17,7 @@ from formwright.lang.lexer import lines
 from formwright.lang.names import Names, Symbol
 from formwright.lang.parser import parse
 from formwright.lang.scopes import read_scope
-from formwright.lang.workloads import WorkloadResolver
+from formwright.lang.stages import resolve_lines
 
 _LEAD = "  workload "
 
@@ -75,7 +75,8 @@ class _Collected:
             names = Names(faults)
             for extent in _extents(found):
                 names.declare(extent, Symbol("an extent", "integer", None))
-            workload = WorkloadResolver(found, {}, names).workload()
+            lines_ = resolve_lines(found, (), {}, names)
+            workload = None if lines_ is None else lines_[0]
         self.items += [Diagnostic(f.message, self._placed(f.span), f.hint) for f in faults.items]
         return None if faults.items else workload
 

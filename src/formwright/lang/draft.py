@@ -1,6 +1,7 @@
 """What stands in a file before its names are resolved."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from formwright.base.source import Span
 from formwright.ir.expr import Expr
@@ -48,6 +49,16 @@ class RawWorkload:
     output: Access
     reductions: tuple[tuple[str, str, Span], ...]
     value: Value
+    span: Span
+    combine: Literal["sum", "max"] = "sum"
+
+
+@dataclass(frozen=True, slots=True)
+class RawRealised:
+    """``stage[…] = buffer[…]`` before its names are looked up."""
+
+    stage: Access
+    buffer: Access
     span: Span
 
 
@@ -135,12 +146,13 @@ class Draft:
     object_name: str = ""
     object_text: str = ""
     workload: RawWorkload | None = None
+    stages: list[RawWorkload] = field(default_factory=list)
     extents: list[RawParameter] = field(default_factory=list)
     agents: list[RawParameter] = field(default_factory=list)
     given: list[RawParameter] = field(default_factory=list)
     chip: list[RawParameter] = field(default_factory=list)
     relations: list[Expr] = field(default_factory=list)
-    dtypes: list[tuple[str, DType, Span]] = field(default_factory=list)
+    dtypes: list[tuple[str, tuple[DType, ...], Span]] = field(default_factory=list)
     semantics: str = ""
     structure: str = ""
     decisions: list[RawDecision] = field(default_factory=list)
@@ -148,6 +160,7 @@ class Draft:
     constraints: list[RawConstraint] = field(default_factory=list)
     requires: list[Requirement] = field(default_factory=list)
     program: tuple[Block, ...] = ()
+    realised: list[RawRealised] = field(default_factory=list)
     backward: str = ""
     relation: str = ""
     rank: str = ""

@@ -195,7 +195,7 @@ class ExpressionReader:
                 return self._conditional()
             case "sum":
                 return self._sum()
-            case word if word.startswith("chip."):
+            case word if word.startswith(("chip.", "bytes.")):
                 cursor.next()
                 return Var(word, token.span)
         if self.cells and token.text.startswith("coarse."):

@@ -24,6 +24,7 @@ from formwright.ir.program import (
 from formwright.ir.show import (
     show_apply,
     show_expr,
+    show_list,
     show_number,
     show_stmt,
     show_value,
@@ -35,6 +36,7 @@ from formwright.ir.template import (
     Definition,
     Outline,
     Parameter,
+    Realised,
     Scope,
     Template,
     Workload,
@@ -72,6 +74,8 @@ def sections(template: Template) -> list[Section]:
         found.append(("program", [TextLine("program"), *_Program(t).lines()]))
     else:
         found.extend(step_sections(t.refinement))
+    if t.realised:
+        found.append(("realise", [TextLine("realise"), *map(_realised, t.realised)]))
     outline = _outline(t.outline)
     if outline:
         found.append(("outline", outline))
@@ -87,15 +91,18 @@ def _indented(head: list[str], rows: list[str]) -> list[TextLine]:
 def _scope(scope: Scope) -> Iterator[TextLine]:
     workload = scope.workload
     yield line(f"  workload  {workload_text(workload)}", workload.span)
+    for stage in scope.stages:
+        yield line(f"  stage     {workload_text(stage)}", stage.span)
     yield from _parameters("extents", scope.extents)
     yield from _parameters("agents", scope.agents)
     yield from _parameters("given", scope.given)
     yield from _parameters("chip", scope.chip)
     for relation in scope.relations:
         yield line(f"  where     {show_expr(relation)}", relation.span)
-    typed = [t for t in (*workload.inputs, workload.output) if t.dtype != "f32"]
+    typed = [t for t in (*workload.inputs, workload.output) if t.dtype != "f32" or t.also]
     if typed:
-        yield TextLine("  dtypes    " + ", ".join(f"{t.name} {t.dtype}" for t in typed))
+        texts = (f"{t.name} {' | '.join((t.dtype, *t.also))}" for t in typed)
+        yield TextLine("  dtypes    " + ", ".join(texts))
     if scope.semantics:
         yield TextLine(f"  semantics {quoted(scope.semantics)}")
     if scope.structure:
@@ -103,14 +110,16 @@ def _scope(scope: Scope) -> Iterator[TextLine]:
 
 
 def workload_text(workload: Workload) -> str:
-    """``C[M,N] = sum(k < K) A[M,k] * B[k,N]``."""
-    output = f"{workload.output.name}[{','.join(workload.output.extents)}]"
-    extents = dict(zip(workload.indices, workload.output.extents, strict=True))
+    """``C[M,N] = sum(k < K) A[M,k] * B[k,N]``, of a workload or a stage."""
+    places = list(zip(workload.indices, workload.output.extents, strict=True))
+    named = [f"{i} < {e}" if i != e.lower() else e for i, e in places]
+    output = f"{workload.output.name}[{(', ' if ' ' in ''.join(named) else ',').join(named)}]"
+    extents = {i: e for i, e in places if i == e.lower()}
     value = show_value(_with_extents(workload.value, extents))
     if not workload.reductions:
         return f"{output} = {value}"
     reduced = ", ".join(f"{index} < {extent}" for index, extent in workload.reductions)
-    return f"{output} = sum({reduced}) {value}"
+    return f"{output} = {workload.combine}({reduced}) {value}"
 
 
 def _with_extents(value: Value, extents: Mapping[str, str]) -> Value:
@@ -180,6 +189,11 @@ def _constraints(constraints: Sequence[Constraint]) -> Iterator[TextLine]:
         yield line(f"  {head:<{width}} : {show_expr(c.condition)}", c.span)
 
 
+def _realised(kept: Realised) -> TextLine:
+    text = f"  {kept.stage}[{show_list(kept.index)}] = {kept.buffer}[{','.join(kept.names)}]"
+    return line(text, kept.span)
+
+
 def _outline(outline: Outline) -> list[TextLine]:
     words = (
         ("backward", outline.backward),
@@ -217,6 +231,7 @@ class _Program:
             self.known.update(p.name for p in group)
         self.known.update(d.name for d in template.decisions)
         self.known.update(d.name for d in template.definitions)
+        self.known.update(s.output.name for s in template.scope.stages)
 
     def lines(self) -> Iterator[TextLine]:
         yield from self._block(self.template.program, "  ")

@@ -34,6 +34,9 @@ and numbers bound their ranges."""
 DEGREE = 64
 """Factors of one such term."""
 
+STAGES = 32
+"""Stages of one workload."""
+
 STATEMENTS = 2_048
 """Statements of the program."""
 

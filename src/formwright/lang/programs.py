@@ -38,15 +38,19 @@ from formwright.lang.boxes import inferred_box
 from formwright.lang.draft import Block, RawApply
 from formwright.lang.faults import counted
 from formwright.lang.names import Names, Symbol
+from formwright.lang.realising import Keeping, in_program
 
 
 class ProgramResolver:
     """Walks the blocks once, with the names and buffers that are visible at each place."""
 
-    def __init__(self, tensors: tuple[Buffer, ...], output: str, names: Names) -> None:
+    def __init__(
+        self, tensors: tuple[Buffer, ...], output: str, names: Names, keeping: Keeping
+    ) -> None:
         self.names = names
         self.faults = names.faults
         self.output = output
+        self.keeping = keeping
         self.buffers = {t.name: t for t in tensors}
         self.pars: list[str] = []
         self.arrived: set[str] = set()
@@ -82,6 +86,8 @@ class ProgramResolver:
             case Alloc(buffers):
                 for buffer in buffers:
                     self._buffer(buffer, allocated)
+                for buffer in buffers:
+                    self.keeping.met(buffer)
                 return head
             case For(var, lo, hi):
                 self._integer(lo)
@@ -154,12 +160,7 @@ class ProgramResolver:
         self._in_program(kinds.integer(expr, self.names), expr)
 
     def _in_program(self, info: kinds.Info, expr: Expr) -> None:
-        if info.chip:
-            self.faults.add(
-                "the program depends on the chip here",
-                expr.span,
-                "make it a decision; constraints tie decisions to the chip",
-            )
+        in_program(info, expr, self.names)
 
     def _buffer(self, buffer: Buffer, allocated: list[str]) -> None:
         for extent in buffer.shape:
@@ -260,7 +261,10 @@ class ProgramResolver:
     def _no_buffer(self, access: Access) -> None:
         symbol = self.names.table.get(access.buffer)
         if symbol is not None:
-            self.faults.add(f'"{access.buffer}" is {symbol.what}, not a buffer', access.span)
+            hint = None
+            if symbol.what == "a stage":
+                hint = "name the buffer that keeps it, as the section realise says"
+            self.faults.add(f'"{access.buffer}" is {symbol.what}, not a buffer', access.span, hint)
             return
         if self.output and access.buffer not in self.faults.tolerated:
             hint = self.faults.nearest(access.buffer, self.buffers)

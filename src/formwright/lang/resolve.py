@@ -20,6 +20,7 @@ from formwright.ir.template import (
     Tensor,
     Workload,
 )
+from formwright.ir.types import SIZE_MAX, size_name, sized
 from formwright.lang import kinds
 from formwright.lang.boxes import free_in_order
 from formwright.lang.draft import Draft, RawConstraint, RawDecision, RawParameter
@@ -27,8 +28,9 @@ from formwright.lang.faults import Faults
 from formwright.lang.limits import DECISIONS, PRODUCT
 from formwright.lang.names import Kind, Names, Symbol
 from formwright.lang.programs import ProgramResolver
+from formwright.lang.realising import Keeping
 from formwright.lang.refinements import resolve_step
-from formwright.lang.workloads import WorkloadResolver, tensors
+from formwright.lang.stages import resolve_lines, tensors
 
 PROVABLE = (
     "coverage",
@@ -91,8 +93,11 @@ def resolve(draft: Draft, faults: Faults) -> Template:
     step = draft.step.coarse is not None or draft.step.fine is not None
     if step:
         globals_ = ()
-    program = () if step else _program(draft, scope.workload, globals_, names)
-    return Template(
+    keeping = Keeping(draft.realised, scope.stages, names)
+    program = () if step else _program(draft, scope.workload, globals_, keeping, names)
+    if not step or draft.realised:
+        keeping.finish(step)
+    found = Template(
         draft.name,
         draft.coarse,
         draft.fine,
@@ -109,7 +114,9 @@ def resolve(draft: Draft, faults: Faults) -> Template:
         _cost(draft, names),
         draft.span,
         refinement,
+        keeping.found,
     )
+    return found if faults.items else sized(found)
 
 
 def _scope(draft: Draft, names: Names) -> tuple[Scope, tuple[Buffer, ...]]:
@@ -122,10 +129,15 @@ def _scope(draft: Draft, names: Names) -> tuple[Scope, tuple[Buffer, ...]]:
             kinds.condition(parameter.condition, names)
     for relation in draft.relations:
         kinds.condition(relation, names)
-    workload = _workload(draft, names)
+    workload, stages = _workload(draft, names)
     globals_ = () if workload is _NOTHING else tensors(workload)
     for tensor in globals_:
         names.declare(tensor.name, Symbol("a tensor", "any", workload.span))
+        size = size_name(tensor.name)
+        names.declare(size, Symbol("the size of an element", "integer", workload.span, chip=True))
+        names.ranges[size] = Interval(1, SIZE_MAX)
+    for stage in stages:
+        names.declare(stage.output.name, Symbol("a stage", "any", stage.span))
     scope = Scope(
         workload,
         extents,
@@ -135,6 +147,7 @@ def _scope(draft: Draft, names: Names) -> tuple[Scope, tuple[Buffer, ...]]:
         draft.semantics,
         draft.structure,
         given,
+        stages,
     )
     return scope, globals_
 
@@ -153,28 +166,27 @@ def _parameters(raw: list[RawParameter], what: str, names: Names) -> tuple[Param
     return tuple(Parameter(p.name, p.condition, p.span) for p in raw)
 
 
-def _workload(draft: Draft, names: Names) -> Workload:
+def _workload(draft: Draft, names: Names) -> tuple[Workload, tuple[Workload, ...]]:
     if draft.workload is None:
         if not names.faults.items:
             names.faults.add(
                 "the scope has no workload", draft.span, "write workload C[M,N] = sum(k < K) …"
             )
-        return _NOTHING
-    dtypes: dict[str, DType] = {}
-    for tensor, dtype, span in draft.dtypes:
+        return _NOTHING, ()
+    dtypes: dict[str, tuple[DType, ...]] = {}
+    for tensor, types, span in draft.dtypes:
         if tensor in dtypes:
             names.faults.add(f'"{tensor}" has an element type already', span)
-        dtypes[tensor] = dtype
-    before = len(names.faults.items)
-    resolver = WorkloadResolver(draft.workload, dtypes, names)
-    workload = resolver.workload()
-    if len(names.faults.items) > before or not resolver.complete:
-        return _NOTHING
+        dtypes[tensor] = types
+    lines = resolve_lines(draft.workload, draft.stages, dtypes, names)
+    if lines is None:
+        return _NOTHING, ()
+    workload, _ = lines
     known = [t.name for t in (*workload.inputs, workload.output)]
     for tensor, _, span in draft.dtypes:
         if tensor not in known:
             names.faults.unknown("the tensor", tensor, span, known)
-    return workload
+    return lines
 
 
 def _decisions(raw: list[RawDecision], names: Names) -> tuple[Decision, ...]:
@@ -278,9 +290,13 @@ def _unique(items: list[tuple[str, Span | None]], what: str, faults: Faults) -> 
 
 
 def _program(
-    draft: Draft, workload: Workload, globals_: tuple[Buffer, ...], names: Names
+    draft: Draft,
+    workload: Workload,
+    globals_: tuple[Buffer, ...],
+    keeping: Keeping,
+    names: Names,
 ) -> tuple[Stmt, ...]:
-    return ProgramResolver(globals_, workload.output.name, names).program(draft.program)
+    return ProgramResolver(globals_, workload.output.name, names, keeping).program(draft.program)
 
 
 def _outline(draft: Draft, faults: Faults) -> Outline:

@@ -1,7 +1,10 @@
 """The section ``scope`` (rules L6 to L8)."""
 
+from typing import Literal
+
 from formwright.base.source import Span
 from formwright.ir.expr import Expr
+from formwright.ir.program import DType
 from formwright.lang import parts
 from formwright.lang.cursor import Cursor
 from formwright.lang.draft import Draft, RawParameter, RawWorkload
@@ -9,11 +12,13 @@ from formwright.lang.expressions import ExpressionReader
 from formwright.lang.faults import Faults, LineError
 from formwright.lang.layout import Row
 from formwright.lang.lexer import Token
+from formwright.lang.limits import STAGES
 from formwright.lang.statements import DTYPES
 from formwright.lang.values import ValueReader
 
 SCOPE_ROWS = (
     "workload",
+    "stage",
     "extents",
     "agents",
     "given",
@@ -47,6 +52,10 @@ def _scope_row(word: str, cursor: Cursor, draft: Draft) -> None:
     match word:
         case "workload":
             draft.workload = _workload(cursor)
+        case "stage":
+            if len(draft.stages) == STAGES:
+                raise LineError(f"there are at most {STAGES} stages", cursor.token.span)
+            draft.stages.append(_workload(cursor))
         case "extents":
             draft.extents.extend(_parameters(cursor, "an extent"))
         case "agents":
@@ -70,13 +79,14 @@ def _scope_row(word: str, cursor: Cursor, draft: Draft) -> None:
 
 
 def _workload(cursor: Cursor) -> RawWorkload:
-    """``C[M,N] = sum(k < K) value`` or without the sum (rule L6)."""
+    """``C[M,N] = sum(k < K) value``, with ``max`` or without a reduction (rule L6)."""
     start = cursor.token
     values = ValueReader(cursor)
     output = values.access()
     cursor.expect("=", "behind the output", "write C[M,N] = sum(k < K) value")
     reductions: list[tuple[str, str, Span]] = []
-    if cursor.take("sum"):
+    combine: Literal["sum", "max"] = "max" if _reduces(cursor) else "sum"
+    if cursor.take("sum") or (combine == "max" and cursor.take("max")):
         cursor.expect("(", 'behind "sum"', "write sum(k < K) value")
         while not reductions or cursor.take(","):
             name = cursor.name("a reduction index")
@@ -84,7 +94,14 @@ def _workload(cursor: Cursor) -> RawWorkload:
             reductions.append((name.text, cursor.name("an extent").text, cursor.since(name)))
         cursor.expect(")", "to close the sum")
     value = values.value()
-    return RawWorkload(output, tuple(reductions), value, cursor.since(start))
+    return RawWorkload(output, tuple(reductions), value, cursor.since(start), combine)
+
+
+def _reduces(cursor: Cursor) -> bool:
+    """Whether ``max(`` begins a reduction ``max(c < C) value`` and no ``max(a, b)``."""
+    if not cursor.sees("max") or cursor.ahead().text != "(":
+        return False
+    return cursor.ahead(2).kind == "name" and cursor.ahead(3).text == "<"
 
 
 def _parameters(cursor: Cursor, what: str, prefix: str = "") -> list[RawParameter]:
@@ -114,11 +131,22 @@ def _parameters(cursor: Cursor, what: str, prefix: str = "") -> list[RawParamete
 def _dtype(cursor: Cursor, draft: Draft) -> None:
     tensor = cursor.name("a tensor")
     token = cursor.next()
+    found = [_element_type(token, f'behind "{tensor.text}"')]
+    while cursor.take("|"):
+        token = cursor.next()
+        other = _element_type(token, 'behind "|"')
+        if other in found:
+            raise LineError(f'"{other}" stands twice', token.span)
+        found.append(other)
+    draft.dtypes.append((tensor.text, tuple(found), tensor.span))
+
+
+def _element_type(token: Token, where: str) -> DType:
     dtype = next((d for d in DTYPES if d == token.text), None)
     if dtype is None:
         raise LineError(
-            f'an element type is missing behind "{tensor.text}"',
+            f"an element type is missing {where}",
             token.span,
             f"element types: {', '.join(DTYPES)}",
         )
-    draft.dtypes.append((tensor.text, dtype, tensor.span))
+    return dtype

@@ -11,6 +11,7 @@ from formwright.lang.draft import (
     RawConstraint,
     RawCost,
     RawDecision,
+    RawRealised,
 )
 from formwright.lang.expressions import ExpressionReader
 from formwright.lang.faults import Faults, LineError
@@ -27,6 +28,7 @@ from formwright.lang.steps import (
     read_step_rank,
 )
 from formwright.lang.systems import read_system
+from formwright.lang.values import ValueReader
 
 TEMPLATE_LINE = "write template NAME : coarse -> fine"
 
@@ -190,6 +192,18 @@ def _program(row: Row, draft: Draft, faults: Faults) -> None:
     draft.program = ProgramReader(faults).blocks(row.children)
 
 
+def _realise(row: Row, draft: Draft, faults: Faults) -> None:
+    parts.bare(row, faults)
+    for cursor in parts.cursors(row, faults):
+        with faults.recovering():
+            start = cursor.token
+            stage = ValueReader(cursor).access()
+            cursor.expect("=", "behind the stage", "write stage[…] = buffer[…]")
+            buffer = ValueReader(cursor).access()
+            cursor.finish("the buffer")
+            draft.realised.append(RawRealised(stage, buffer, cursor.since(start)))
+
+
 def _outline_text(row: Row, draft: Draft, faults: Faults) -> None:
     word = row.line.tokens[0].text
     with faults.recovering():
@@ -266,6 +280,7 @@ READERS: dict[str, Callable[[Row, Draft, Faults], None]] = {
     "constraints": _constraints,
     "requires": _requires,
     "program": _program,
+    "realise": _realise,
     "backward": _outline_text,
     "coarse": read_system,
     "fine": read_system,
