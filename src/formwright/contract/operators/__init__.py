@@ -6,8 +6,11 @@ from typing import Final
 from formwright.base.diagnostics import fail, nearest
 from formwright.contract.operators.family import Operator
 from formwright.contract.operators.gemm import GEMM
+from formwright.contract.operators.gemv import GEMV
+from formwright.contract.operators.rmsnorm import RMSNORM
+from formwright.contract.operators.softmax import SOFTMAX
 
-OPERATORS: Final[Mapping[str, Operator]] = {o.name: o for o in (GEMM,)}
+OPERATORS: Final[Mapping[str, Operator]] = {o.name: o for o in (GEMM, GEMV, SOFTMAX, RMSNORM)}
 
 
 def operator(name: str) -> Operator:

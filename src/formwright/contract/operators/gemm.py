@@ -14,19 +14,19 @@ from formwright.contract.contract import (
     Special,
 )
 from formwright.contract.expected import Expected
-from formwright.contract.numbers import F64, Array, DType
+from formwright.contract.numbers import F64, Array
 from formwright.contract.operators import products
+from formwright.contract.operators.changes import FLOATS, doubled, first_half, zeros_behind
 from formwright.contract.operators.family import (
     Arrays,
     Generator,
     Kind,
+    Metamorphic,
     Negate,
     Operator,
     Permute,
     Values,
 )
-
-FLOATS: Final[tuple[DType, ...]] = ("f32", "bf16", "f16")
 
 
 def _make(name: str, contract: Contract, rng: Generator, values: Values) -> Arrays:
@@ -72,6 +72,23 @@ def _counts(values: Values) -> tuple[int, int]:
     return 2 * points, points
 
 
+def _transposed(
+    contract: Contract, values: Values, arrays: Arrays, seed: int
+) -> tuple[dict[str, int], Arrays] | None:
+    a, b = arrays
+    if contract.inputs[0].dtype != contract.inputs[1].dtype or contract.ahead:
+        return None
+    turned = tuple(np.ascontiguousarray(t.T) for t in (b, a))
+    return {**values, "M": values["N"], "N": values["M"]}, turned
+
+
+TRANSPOSED: Final = Metamorphic(
+    "transpose",
+    "the product of the transposed operands, exchanged, is the transposed product",
+    _transposed,
+    lambda first, second: (first.T, second),
+)
+
 GEMM: Final = Operator(
     name="gemm",
     title="product of two matrices",
@@ -95,5 +112,12 @@ GEMM: Final = Operator(
         Permute(((0, 1), (1, 0)), None),
     ),
     counts=_counts,
+    relation_list=(
+        doubled(0),
+        first_half("M", ((0, 0),), 0),
+        first_half("N", ((1, 1),), 1),
+        zeros_behind("K", ((0, 1), (1, 0))),
+        TRANSPOSED,
+    ),
     suspects=_suspects,
 )

@@ -1,0 +1,133 @@
+"""Running error analysis: values in float64 with how far f32 arithmetic may be from them.
+
+Higham, Accuracy and Stability of Numerical Algorithms, 3.3: every operation adds the error of
+its one rounding to what it inherits. The exact values come from float64; the bounds hold for
+every algorithm that rounds each operation of the formula at most once, in any order of its
+sums. ``TINY32`` is what one gradual underflow changes.
+
+Functions that f32 hardware does not round correctly have an allowance, which the contracts
+state: ``EXP_ULPS`` for exp, ``RSQRT_ULPS`` for 1/sqrt. Where exp(x) is below the least
+normal f32, zero is allowed too (``FLUSH``).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from formwright.contract.numbers import F64, TINY32, U32, U64, Array, gamma, to_double
+
+EXP_ULPS: Final = 2
+"""Units in the last place that exp may be off; exp(0) is 1."""
+
+RSQRT_ULPS: Final = 2
+"""Units in the last place that 1/sqrt may be off."""
+
+EXP_ERROR: Final = 2 * EXP_ULPS * U32
+"""The same as a relative error: one unit is at most 2u of the value."""
+
+RSQRT_ERROR: Final = 2 * RSQRT_ULPS * U32
+
+FLUSH: Final = 2.0**-126
+"""The least normal f32: below it exp may give zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """``exact`` in float64, and ``error``: how far the value of f32 arithmetic may be from it."""
+
+    exact: F64
+    error: F64
+
+
+def given(array: Array) -> Value:
+    """An input: exact."""
+    exact = to_double(array)
+    return Value(exact, np.zeros_like(exact))
+
+
+def constant(value: float) -> Value:
+    """A constant of the formula, rounded once to f32 unless f32 holds it."""
+    exact = np.asarray(value, np.float64)
+    return Value(exact, np.abs(exact - np.asarray(np.float32(value), np.float64)))
+
+
+def rounded(value: Value, *, small: bool = True, roundings: int = 1) -> Value:
+    """The same after rounding to f32; ``small``: the operation may underflow."""
+    size = np.abs(value.exact) + value.error
+    own = roundings * (U32 * size + (TINY32 if small else 0.0)) + 4 * U64 * np.abs(value.exact)
+    return Value(value.exact, value.error + own)
+
+
+def add(a: Value, b: Value) -> Value:
+    """Sums of f32 do not underflow: what is denormal is exact."""
+    return rounded(Value(a.exact + b.exact, a.error + b.error), small=False)
+
+
+def subtract(a: Value, b: Value) -> Value:
+    return rounded(Value(a.exact - b.exact, a.error + b.error), small=False)
+
+
+def multiply(a: Value, b: Value) -> Value:
+    x, y = np.abs(a.exact), np.abs(b.exact)
+    error = x * b.error + y * a.error + a.error * b.error
+    return rounded(Value(a.exact * b.exact, error))
+
+
+def divide(a: Value, b: Value) -> Value:
+    """Also as ``a * (1/b)``: three roundings. ``b`` may not reach zero within its error."""
+    least = np.abs(b.exact) - b.error
+    safe = np.where(least > 0, least, np.nan)
+    exact = a.exact / b.exact
+    error = (a.error + np.abs(exact) * b.error) / safe
+    found = rounded(Value(exact, np.where(np.isnan(error), np.inf, error)), roundings=3)
+    nothing = (a.exact == 0) & (a.error == 0)
+    return Value(found.exact, np.where(nothing, 0.0, found.error))
+
+
+def exponential(a: Value) -> Value:
+    """Its conditioning is the absolute error of the argument."""
+    exact = np.exp(a.exact)
+    grown = exact * np.expm1(np.minimum(a.error, 700.0))
+    flushed = np.where(exact - grown < FLUSH, FLUSH, 0.0)
+    error = grown + (exact + grown) * (EXP_ERROR + 4 * U64) + flushed
+    return Value(exact, np.where(np.isneginf(a.exact), 0.0, error))
+
+
+def rsqrt(a: Value) -> Value:
+    """``1/sqrt(a)`` for a above 0: half the relative error of the argument."""
+    exact = 1 / np.sqrt(a.exact)
+    least = a.exact - a.error
+    with np.errstate(invalid="ignore", divide="ignore"):
+        off = 1 / np.sqrt(np.where(least > 0, least, np.nan)) - exact
+    # Also nearly equal arguments: half the relative error, with its second order.
+    error = np.where(np.isnan(off), np.inf, off)
+    return Value(exact, error + (exact + error) * (RSQRT_ERROR + 4 * U64))
+
+
+def total(a: Value, axis: int = -1) -> Value:
+    """A sum over ``axis`` in any order: gamma of the terms that are not zero."""
+    size = np.abs(a.exact) + a.error
+    terms = (size > 0).sum(axis=axis, keepdims=True).astype(np.float64)
+    whole = size.sum(axis=axis, keepdims=True)
+    error = a.error.sum(axis=axis, keepdims=True) + gamma(terms) * whole
+    own = 1.01 * a.exact.shape[axis] * U64 * whole
+    return Value(a.exact.sum(axis=axis, keepdims=True), error + own)
+
+
+def matmul(a: Value, b: Value) -> Value:
+    """``a @ b``, inner products of rows with columns, in any order, with FMA or not.
+
+    Each product rounds once more than it is summed (``gamma`` of one more than the terms).
+    """
+    x, y = np.abs(a.exact), np.abs(b.exact)
+    inherited = x @ b.error + a.error @ (y + b.error)
+    size = (x + a.error) @ (y + b.error)
+    left = ((x + a.error) > 0).astype(np.float32)
+    right = ((y + b.error) > 0).astype(np.float32)
+    terms = np.asarray(left @ right, np.float64)
+    k = a.exact.shape[-1]
+    growth = gamma(np.minimum(terms + 1, float(k)))
+    underflow = terms * TINY32 * (1 + growth)
+    error = inherited + growth * size + underflow + 1.01 * k * U64 * size
+    return Value(a.exact @ b.exact, np.where(terms > 0, error, 0.0))

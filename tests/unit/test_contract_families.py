@@ -1,0 +1,317 @@
+"""Every operator family: right variants pass, the usual faults and traps do not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from formwright.contract.contract import contract_data
+from formwright.contract.inputs import clauses, inputs, kinds
+from formwright.contract.judge import judge
+from formwright.contract.numbers import to_type
+from formwright.contract.operators import OPERATORS, operator
+from formwright.contract.stored import contract_from
+
+Arrays = tuple[np.ndarray, ...]
+F = np.float32
+
+SHAPES: dict[str, dict[str, int]] = {
+    "gemm": {"M": 11, "N": 13, "K": 1029},
+    "gemv": {"N": 21, "K": 1029},
+    "softmax": {"R": 9, "C": 1029},
+    "rmsnorm": {"T": 9, "H": 1029},
+}
+
+TYPES = ("f32", "bf16", "f16")
+
+
+def half(array: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return array.astype(np.float16).astype(F)
+
+
+def singles(arrays: Arrays) -> list[np.ndarray]:
+    return [a.astype(F) for a in arrays]
+
+
+def gemm(arrays: Arrays) -> np.ndarray:
+    a, b = singles(arrays)
+    return a @ b
+
+
+def gemv(arrays: Arrays) -> np.ndarray:
+    w, x = singles(arrays)
+    return w @ x
+
+
+def softmax(arrays: Arrays, cut: Callable[[np.ndarray], np.ndarray] = lambda e: e) -> np.ndarray:
+    (x,) = singles(arrays)
+    e = cut(np.exp(x - x.max(axis=1, keepdims=True)))
+    return e * (F(1) / e.sum(axis=1, keepdims=True, dtype=F))
+
+
+def softmax_blocks(arrays: Arrays, rescale: bool = True, block: int = 8) -> np.ndarray:
+    """Online: the maximum grows block by block."""
+    (x,) = singles(arrays)
+    top = np.full((len(x), 1), -np.inf, F)
+    z = np.zeros((len(x), 1), F)
+    for at in range(0, x.shape[1], block):
+        part = x[:, at : at + block]
+        now = np.maximum(top, part.max(axis=1, keepdims=True))
+        if rescale:
+            z = np.where(np.isneginf(top), F(0), z * np.exp(top - now))
+        z = z + np.exp(part - now).sum(axis=1, keepdims=True, dtype=F)
+        top = now
+    return np.exp(x - top) / z
+
+
+def rmsnorm(arrays: Arrays, cut: Callable[[np.ndarray], np.ndarray] = lambda e: e) -> np.ndarray:
+    x, g = singles(arrays)
+    s = cut(x * x).sum(axis=1, keepdims=True, dtype=F)
+    return x * (F(1) / np.sqrt(s / F(x.shape[1]) + F(1e-6))) * g
+
+
+def rmsnorm_reordered(arrays: Arrays) -> np.ndarray:
+    x, g = singles(arrays)
+    s = np.float32(np.sum((x * x)[:, ::-1].astype(F), axis=1, keepdims=True, dtype=np.float64))
+    return x * (g * (F(1) / np.sqrt(s * F(1 / x.shape[1]) + F(1e-6))))
+
+
+RIGHT: dict[str, list[Callable[[Arrays], np.ndarray]]] = {
+    "gemm": [gemm],
+    "gemv": [gemv],
+    "softmax": [softmax, softmax_blocks, lambda a: softmax_blocks(a, block=1)],
+    "rmsnorm": [rmsnorm, rmsnorm_reordered],
+}
+
+
+def short(array: np.ndarray, axis: int = -1, by: int = 1) -> np.ndarray:
+    """Without its last terms."""
+    kept = np.moveaxis(array.copy(), axis, -1)
+    kept[..., kept.shape[-1] - by :] = 0
+    return np.moveaxis(kept, -1, axis)
+
+
+def lane(array: np.ndarray) -> np.ndarray:
+    """Without one lane of eight."""
+    kept = array.copy()
+    kept[..., 5::8] = 0
+    return kept
+
+
+def fp16_sum(array: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return np.asarray(array.astype(np.float16).sum(axis=-1, dtype=np.float16)).astype(F)
+
+
+def softmax_of(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Arrays], np.ndarray]:
+    """The sum is of changed exponentials."""
+
+    def run(arrays: Arrays) -> np.ndarray:
+        (x,) = singles(arrays)
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return e / change(e).sum(axis=1, keepdims=True, dtype=F)
+
+    return run
+
+
+def plain_exponentials(arrays: Arrays) -> np.ndarray:
+    (x,) = singles(arrays)
+    e = np.exp(x)
+    return e / e.sum(axis=1, keepdims=True, dtype=F)
+
+
+def softmax_16(arrays: Arrays) -> np.ndarray:
+    (x,) = singles(arrays)
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / fp16_sum(e)[:, None]
+
+
+def zero_for_masked_rows(arrays: Arrays) -> np.ndarray:
+    return np.nan_to_num(softmax(arrays), nan=0.0)
+
+
+def epsilon_outside(arrays: Arrays) -> np.ndarray:
+    x, g = singles(arrays)
+    s = (x * x).sum(axis=1, keepdims=True, dtype=F)
+    return x / (np.sqrt(s / F(x.shape[1])) + F(1e-6)) * g
+
+
+def normed(
+    squares: Callable[[np.ndarray], np.ndarray],
+) -> Callable[[Arrays], np.ndarray]:
+    return lambda arrays: rmsnorm(arrays, squares)
+
+
+def one_too_many(arrays: Arrays) -> np.ndarray:
+    wide = np.concatenate([arrays[0], arrays[0][:, :1] * 0], axis=1)
+    return rmsnorm((wide, np.append(arrays[1], arrays[1][:1])))[:, :-1]
+
+
+def no_weight(arrays: Arrays) -> np.ndarray:
+    return rmsnorm((arrays[0], np.ones_like(arrays[1])))
+
+
+WRONG: dict[str, dict[str, Callable[[Arrays], np.ndarray]]] = {
+    "gemm": {
+        "16-bit left": lambda a: half(a[0].astype(F)) @ a[1].astype(F),
+        "16-bit sums": lambda a: np.float32(half(a[0].astype(F) @ a[1].astype(F))),
+        "dropped tail": lambda a: gemm((short(a[0].astype(F)), a[1])),
+        "dropped lane": lambda a: gemm((lane(a[0].astype(F)), a[1])),
+    },
+    "gemv": {
+        "16-bit weights": lambda a: half(a[0].astype(F)) @ a[1].astype(F),
+        "16-bit sums": lambda a: fp16_sum(a[0].astype(F) * a[1].astype(F)),
+        "dropped tail": lambda a: gemv((short(a[0].astype(F)), a[1])),
+        "dropped lane": lambda a: gemv((lane(a[0].astype(F)), a[1])),
+    },
+    "softmax": {
+        "16-bit exponentials": lambda a: softmax(a, half),
+        "16-bit sums": softmax_16,
+        "dropped tail": softmax_of(short),
+        "dropped lane": softmax_of(lane),
+        "no rescale": lambda a: softmax_blocks(a, rescale=False),
+        "no maximum": plain_exponentials,
+        "masked row of zeros": zero_for_masked_rows,
+        "not divided": lambda a: np.exp(a[0].astype(F) - a[0].astype(F).max(1, keepdims=True)),
+    },
+    "rmsnorm": {
+        "16-bit squares": normed(half),
+        "dropped tail": normed(short),
+        "dropped lane": normed(lane),
+        "epsilon outside the root": epsilon_outside,
+        "no weight": no_weight,
+        "one column too many in the mean": one_too_many,
+    },
+}
+
+
+def drawn(name: str, dtype: str, kind: str, seed: int = 3) -> tuple[Any, Arrays]:
+    contract = operator(name).contract(dtypes=dtype)
+    return contract, inputs(contract, kind, SHAPES[name], seed)
+
+
+def run(contract: Any, function: Callable[[Arrays], np.ndarray], arrays: Arrays) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return to_type(function(arrays), contract.output.dtype)
+
+
+CASES = [
+    (name, dtype, kind)
+    for name in SHAPES
+    for dtype in TYPES
+    for kind in kinds(operator(name).contract(dtypes=dtype))
+]
+
+
+def test_every_family_is_tested():
+    assert set(SHAPES) == set(RIGHT) == set(WRONG) == set(OPERATORS)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_right_variants_pass(name):
+    for dtype in TYPES:
+        contract = operator(name).contract(dtypes=dtype)
+        for kind in kinds(contract):
+            for seed, small in ((3, False), (4, True)):
+                extents = {n: min(v, 5) for n, v in SHAPES[name].items()} if small else SHAPES[name]
+                arrays = inputs(contract, kind, extents, seed)
+                for number, right in enumerate(RIGHT[name]):
+                    finding = judge(contract, kind, arrays, run(contract, right, arrays))
+                    assert finding is None, (dtype, kind, number, small, finding)
+
+
+FAULTS = [
+    (name, fault, dtype)
+    for name, faults in WRONG.items()
+    for fault in faults
+    for dtype in ("f32", "bf16")
+    # One rounding of a narrow output hides what 16 bits lose inside.
+    if dtype == "f32" or not fault.startswith("16-bit")
+]
+
+
+@pytest.mark.parametrize(("name", "fault", "dtype"), FAULTS)
+def test_the_usual_faults_are_refused(name, fault, dtype):
+    contract = operator(name).contract(dtypes=dtype)
+    found = {}
+    for kind in kinds(contract):
+        arrays = inputs(contract, kind, SHAPES[name], 3)
+        finding = judge(contract, kind, arrays, run(contract, WRONG[name][fault], arrays))
+        if finding is not None:
+            found[kind] = finding.clause
+    assert found
+
+
+def traps(arrays: Arrays, right: np.ndarray) -> dict[str, np.ndarray]:
+    """Outputs that have passed other evaluators."""
+    nan, zero = np.full_like(right, np.nan), np.zeros_like(right)
+    first = right.reshape(len(right), -1).copy()
+    first[1:] = 0
+    half = right.copy().reshape(-1)
+    half[half.size // 2 :] = 0
+    return {
+        "NaN": nan,
+        "zeros": zero,
+        "constant": np.full_like(right, right.flat[0]),
+        "one row only": first.reshape(right.shape),
+        "half of the cells": half.reshape(right.shape),
+        "negated": -right,
+        "twice": right + right,
+    }
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_evaluator_traps_are_refused_by_the_first_kind(name, dtype):
+    contract = operator(name).contract(dtypes=dtype)
+    kind = kinds(contract)[0]
+    arrays = inputs(contract, kind, SHAPES[name], 3)
+    right = run(contract, RIGHT[name][0], arrays)
+    clause = {"NaN": "finite", "zeros": "constant", "constant": "constant"}
+    for trap, output in traps(arrays, right).items():
+        finding = judge(contract, kind, arrays, output)
+        assert finding is not None, trap
+        assert finding.clause == clause.get(trap, "tolerance"), (trap, finding)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_kind_has_a_clause_that_says_something(name):
+    known = operator(name)
+    for dtype in TYPES:
+        contract = known.contract(dtypes=dtype)
+        for kind in kinds(contract):
+            assert known.kind(kind).asks
+            assert known.clause_of(kind) in clauses(contract)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_contracts_read_back(name):
+    for dtype in TYPES:
+        contract = operator(name).contract(dtypes=dtype)
+        assert contract_from(contract_data(contract)) == contract
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_relations_hold_of_right_kernels(name):
+    for dtype in ("f32", "bf16"):
+        contract = operator(name).contract(dtypes=dtype)
+        known = operator(name)
+        kind = kinds(contract)[0]
+        arrays = inputs(contract, kind, SHAPES[name], 7)
+        first = run(contract, RIGHT[name][0], arrays)
+        assert known.relations(contract)
+        for relation in known.relations(contract):
+            changed = relation.change(contract, SHAPES[name], arrays, 5)
+            assert changed is not None
+            values, others = changed
+            for operand, array in zip(contract.inputs, others, strict=True):
+                assert array.shape == contract.shape(operand, values)
+            second = run(contract, RIGHT[name][0], others)
+            left, right = relation.pair(first.astype(float), second.astype(float))
+            bounds = relation.pair(
+                known.expected(contract, kind, arrays).bound,
+                known.expected(contract, kind, others).bound,
+            )
+            assert (np.abs(left - right) <= np.abs(bounds[0]) + bounds[1]).all(), relation.name
