@@ -36,7 +36,7 @@ from formwright.measure.programs import Baseline, BaselineName, Native, Program
 from formwright.measure.statistics import Distribution, ratio
 from formwright.measure.timing import Plan, Result, measure_interleaved
 from formwright.milp.solve import solve
-from formwright.qualify.timing import product_workload
+from formwright.qualify.timing import operator_workload
 
 HERE = Path(__file__).resolve().parent
 VENV = HERE.parent / ".venv-bench"
@@ -195,7 +195,7 @@ class Bench:
     def _time(self, shape: Shape, programs: Mapping[str, Program], plan: Plan) -> dict[str, Result]:
 
         extents = dict(zip("MNK", shape, strict=True))
-        workload = product_workload(operator("gemm").contract(), extents, self.seed)
+        workload = operator_workload(operator("gemm").contract(), extents, self.seed)
         return measure_interleaved(programs, workload, seed=self.seed, plan=plan)
 
 

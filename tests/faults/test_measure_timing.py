@@ -10,7 +10,9 @@ from types import SimpleNamespace
 import measure_candidates as mc
 import pytest
 
-from formwright.measure import timing
+from formwright.contract.operators.family import Negate
+from formwright.measure import batches
+from formwright.measure.batches import check_busy, went_on
 from formwright.measure.outcome import (
     Failure,
     Forbidden,
@@ -22,11 +24,12 @@ from formwright.measure.outcome import (
     Refused,
     Unwritten,
 )
+from formwright.measure.plan import Plan
 from formwright.measure.programs import Baseline, Native, Program
 from formwright.measure.session import Batch, Session
 from formwright.measure.statistics import Distribution, median_interval, ratio
-from formwright.measure.timing import Plan, Result, check_busy, measure_interleaved, went_on
-from formwright.measure.workload import ProductWorkload
+from formwright.measure.timing import Result, measure_interleaved
+from formwright.measure.workload import SymmetricWorkload
 
 SHAPE = (24, 40, 32)
 QUICK = Plan(rounds=3, batch_seconds=0.004, slots=8, memory_bytes=4 << 20)
@@ -37,8 +40,12 @@ static void spin(double seconds) { double end = now() + seconds; while (now() < 
 """
 
 
-def workload() -> ProductWorkload:
-    return ProductWorkload(mc.tensors(SHAPE), SHAPE, (mc.case(1, SHAPE), mc.case(2, SHAPE)))
+SIGNS = (Negate(((0, 0),), 0), Negate(((1, 1),), 1))
+
+
+def workload() -> SymmetricWorkload:
+    cases = (mc.case(1, SHAPE), mc.case(2, SHAPE))
+    return SymmetricWorkload(mc.tensors(SHAPE), SHAPE, cases, SIGNS)
 
 
 def timed(programs: dict[str, Program], plan: Plan = QUICK) -> dict[str, Result]:
@@ -188,12 +195,12 @@ def test_what_may_go_on_after_done() -> None:
     assert went_on(Batch(9, 0.02, 0.0202, 0.0200, 0.0040, 0.0, True), 1) is None  # an old figure
 
 
-def _batches(monkeypatch: pytest.MonkeyPatch, batches: Iterator[Batch]) -> Batch:
+def _batches(monkeypatch: pytest.MonkeyPatch, given: Iterator[Batch]) -> Batch:
     """What ``_batch`` makes of these batches of a program with two threads."""
     program = object.__new__(Native)
     object.__setattr__(program, "threads", 2)
-    monkeypatch.setattr(timing, "_one_batch", lambda *_: next(batches))
-    return timing._batch(SimpleNamespace(program=program), None, (), None)  # type: ignore[arg-type]
+    monkeypatch.setattr(batches, "one_batch", lambda *_: next(given))
+    return batches.run_batch(SimpleNamespace(program=program), (), None)  # type: ignore[arg-type]
 
 
 def test_a_clock_that_is_read_late_is_no_strike_against_the_kernel(

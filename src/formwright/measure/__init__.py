@@ -8,7 +8,9 @@ What each module is for:
 - ``programs``  what runs in the child: ``Native`` (a library with our ABI) or ``Baseline``
 - ``session``   one child and its shared-memory slots: write inputs, call, read outputs, check
 - ``workload``  inputs that change in place between batches with a known effect on the output
+- ``batches``   one batch: inputs changed, the clock, outputs judged; ``plan`` how long and how much
 - ``timing``    ``measure_interleaved``: the protocol that candidates and baselines share
+- ``peers``     what runs in the child of a baseline: NumPy, torch, oneDNN, ONNX Runtime
 - ``statistics``  medians, bootstrap intervals, paired ratios
 
 Validation, one call at a time::
@@ -30,7 +32,7 @@ Timing::
 
     results = measure_interleaved(
         {"candidate": Native(library, threads=2), "numpy": Baseline("numpy", threads=2)},
-        ProductWorkload(cases, ...), rounds=15, seed=1,
+        SymmetricWorkload(tensors, extents, cases, symmetries), seed=1, plan=Plan(rounds=15),
     )
     results["candidate"]            # Distribution (seconds; median, interval, samples) or a failure
     ratio(results["numpy"], results["candidate"])       # paired per round, with an interval

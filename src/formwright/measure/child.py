@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import assert_never
 
 from formwright.measure.outcome import Crashed, Failure, Hung, MeasureError, Refused
-from formwright.measure.programs import Baseline, Native, Program, onednn_library
+from formwright.measure.programs import Baseline, Native, Program, description
 from formwright.measure.sandbox import (
     Level,
     Sandbox,
@@ -24,6 +24,7 @@ from formwright.measure.sandbox import (
     python_paths,
     readable_paths,
 )
+from formwright.measure.tensors import Tensor
 from formwright.measure.worker import worker_binary
 
 HELLO, READY, DONE, FAILED, FAULT, REFUSED = range(6)
@@ -48,7 +49,12 @@ class Child:
     """A running worker. ``pid`` is the worker's own process, whatever stands between."""
 
     def __init__(
-        self, program: Program, sandbox: Sandbox, cores: Sequence[int], files: tuple[int, int]
+        self,
+        program: Program,
+        tensors: Sequence[Tensor],
+        sandbox: Sandbox,
+        cores: Sequence[int],
+        files: tuple[int, int],
     ) -> None:
         self.sandbox = sandbox
         bubblewrap = sandbox.allow >= Level.BUBBLEWRAP and bubblewrap_works()
@@ -56,7 +62,8 @@ class Child:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.channel = ours
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        command, environment = _command(program, sandbox, bubblewrap, theirs.fileno(), files)
+        numbers = [str(theirs.fileno()), str(files[0]), str(files[1])]
+        command, environment = _command(program, tensors, sandbox, bubblewrap, numbers)
         try:
             self.process = subprocess.Popen(
                 command,
@@ -214,9 +221,12 @@ class Child:
 
 
 def _command(
-    program: Program, sandbox: Sandbox, bubblewrap: bool, channel: int, files: tuple[int, int]
+    program: Program,
+    tensors: Sequence[Tensor],
+    sandbox: Sandbox,
+    bubblewrap: bool,
+    numbers: list[str],
 ) -> tuple[list[str], dict[str, str]]:
-    numbers = [str(channel), str(files[0]), str(files[1])]
     worker = worker_binary()
     environment = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
     match program:
@@ -227,11 +237,11 @@ def _command(
             command = [str(worker), str(library), *numbers, confined]
             if not bubblewrap and sandbox.allow >= Level.LANDLOCK:
                 command += readable_paths([library])
-        case Baseline(name=name, threads=threads):
-            readable = [*python_paths(), _baseline_script()]
-            command = [sys.executable, "-I", str(_baseline_script()), name, *numbers]
-            if name == "onednn":
-                command.append(str(onednn_library()))
+        case Baseline(threads=threads):
+            # Libraries choose their code by what /sys says of the processor.
+            readable = [*python_paths(), _package(), Path("/sys")]
+            module = ["-I", "-m", "formwright.measure.peers"]
+            command = [sys.executable, *module, description(program, tensors), *numbers]
             # The library's own choice of code path is part of what is measured: variables of
             # this process that steer it (OPENBLAS_CORETYPE and the like) are not passed on.
             for variable in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "BLIS"):
@@ -245,5 +255,6 @@ def _command(
     return [*prefix, *command], environment
 
 
-def _baseline_script() -> Path:
-    return Path(str(resources.files("formwright.measure") / "native" / "baseline.py")).resolve()
+def _package() -> Path:
+    """The folder of this package, which peers are a part of."""
+    return Path(str(resources.files("formwright"))).resolve()

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from formwright.measure.outcome import Mismatch, Ok, Unwritten
-from formwright.measure.tensors import Array
+from formwright.measure.tensors import Array, widened
 
 Mask = npt.NDArray[np.bool_]
 
@@ -21,7 +21,8 @@ def judge(
     ``poison`` holds the bits that the cells had before the call (an unsigned array of one
     element), ``earlier`` what an earlier call had to return.
     """
-    wrong = ~_near(output, expected, tolerance)
+    wide = widened(output)
+    wrong = ~_near(wide, expected, tolerance)
     count = int(np.count_nonzero(wrong))
     if count == 0:
         return Ok()
@@ -32,16 +33,16 @@ def judge(
             return Unwritten(int(np.count_nonzero(unwritten)), output.size, _first(unwritten))
     first = _first(wrong)
     if earlier is not None and earlier.shape == expected.shape:
-        stale = bool(_near(output, earlier, tolerance).all())
+        stale = bool(_near(wide, earlier, tolerance).all())
     else:
         stale = False
-    nan = bool(np.isnan(output[wrong]).all()) if output.dtype.kind == "f" else False
-    constant = output.size > 1 and bool((output == output.flat[0]).all())
+    nan = bool(np.isnan(wide[wrong]).all())
+    constant = wide.size > 1 and bool((wide == wide.flat[0]).all())
     return Mismatch(
         count,
         output.size,
         first,
-        float(output[first]),
+        float(wide[first]),
         float(expected[first]),
         float(tolerance[first]),
         "stale" if stale else "nan" if nan else "constant" if constant else "",

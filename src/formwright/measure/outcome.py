@@ -18,9 +18,14 @@ class Ok:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """It was not run at all: no sandbox that is good enough, no such library, wrong ABI or CPU."""
+    """It was not run at all: no sandbox that is good enough, no such library, wrong ABI or CPU.
+
+    ``offered`` is false for a library that is installed and has nothing for the operator, the
+    element type or the processor: no fault of this machine's.
+    """
 
     reason: str
+    offered: bool = True
 
     @property
     def message(self) -> str:

@@ -1,11 +1,15 @@
 """What can run in the child: a compiled library with our ABI, or a library that people use now."""
 
 import importlib.util
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, assert_never
 
-BaselineName = Literal["numpy", "torch", "onednn"]
+from formwright.measure.tensors import Tensor
+
+BaselineName = Literal["numpy", "torch", "onednn", "onnxruntime"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +27,37 @@ class Native:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The matrix product of a library that is installed here, called from Python.
+    """An operator of a library that is installed here, called from Python.
 
-    With ``ahead`` oneDNN packs the second input outside the clock; the others have no such call.
+    ``operator`` is the name of a contract's family, its operands in the family's order. With
+    ``ahead`` oneDNN and ONNX Runtime pack those inputs outside the clock; the others have no
+    such call. ``constants`` are those of the formula that a library takes as arguments.
     """
 
     name: BaselineName
     threads: int = 1
     ahead: tuple[str, ...] = ()
+    operator: str = "gemm"
+    constants: tuple[tuple[str, float], ...] = ()
 
 
 Program = Native | Baseline
+
+
+def description(program: Baseline, tensors: Sequence[Tensor]) -> str:
+    """What a peer's child is told beside the layout of its memory, as JSON."""
+    library = onednn_library() if program.name == "onednn" else None
+    told = {
+        "peer": program.name,
+        "operator": program.operator,
+        "names": [t.name for t in tensors],
+        "shapes": [t.shape for t in tensors],
+        "dtypes": [t.dtype for t in tensors],
+        "ahead": program.ahead,
+        "constants": dict(program.constants),
+        "library": str(library or ""),
+    }
+    return json.dumps(told)
 
 
 def missing(program: Program) -> str | None:
@@ -51,6 +75,9 @@ def _missing_peer(name: BaselineName) -> str | None:
     match name:
         case "numpy" | "torch":
             return None if importlib.util.find_spec(name) else f"{name} is not installed"
+        case "onnxruntime":
+            lacking = [m for m in ("onnx", "onnxruntime") if not importlib.util.find_spec(m)]
+            return f"{' and '.join(lacking)} not installed" if lacking else None
         case "onednn":
             return None if onednn_library() else "the onednn wheel is not installed"
         case _:

@@ -1,8 +1,6 @@
 """A session: one child, its slots in shared memory, and the parent's side of every check."""
 
-import mmap
 import os
-import secrets
 import signal
 import struct
 import time
@@ -16,6 +14,7 @@ from formwright.measure.child import DONE, FAILED, FAULT, READY, REFUSED, Child,
 from formwright.measure.faults import read_fault
 from formwright.measure.judge import judge
 from formwright.measure.layout import Block, Placement, lay_out, setup_message
+from formwright.measure.memory import InputMemory, mapped, memory_file, poison_of, view_of
 from formwright.measure.outcome import (
     Crashed,
     Failed,
@@ -27,11 +26,12 @@ from formwright.measure.outcome import (
     OutOfBounds,
     Refused,
 )
+from formwright.measure.peers.protocol import NOT_OFFERED
 from formwright.measure.programs import Native, Program, missing
 from formwright.measure.sandbox import Level, Sandbox
 from formwright.measure.tensors import Array, Case, Tensor
 
-_CALL, _PREPARE = 1, 2
+_CALL, _PREPARE, _EVICT, _DELIVER = 1, 2, 3, 4
 _POISON_SCRATCH, _AHEAD = 1, 2
 _SPILL = 0xA5
 """Fills the bytes of an output's pages that belong to no element; a kernel must leave them."""
@@ -60,7 +60,8 @@ class Session:
 
     ``tensors`` are the inputs in workload order, then one output; ``extents`` as the library
     expects them. ``placement`` says which end of each tensor stands at a guard page;
-    ``poison_scratch`` fills the library's scratch memory with NaN before each call.
+    ``poison_scratch`` fills the library's scratch memory with NaN before each call. Sessions
+    with the same tensors, slots and placement may share the ``memory`` of their inputs.
 
     Raises ``MeasureError`` when the child cannot be started or refuses the library.
     """
@@ -77,6 +78,7 @@ class Session:
         cores: Sequence[int] | None = None,
         sandbox: Sandbox | None = None,
         poison_scratch: bool = True,
+        memory: InputMemory | None = None,
     ) -> None:
         lacking = missing(program)
         if lacking:
@@ -86,14 +88,17 @@ class Session:
         self.program = program
         self.sandbox = sandbox or Sandbox()
         self.layout = lay_out(tensors, slots, placement, alignment)
-        self.poison = _poison(tensors[-1])
+        self.poison = poison_of(tensors[-1])
         self.batches = 0
         self._earlier: dict[int, Array] = {}
         self._loaded: set[int] = set()
         sizes = (self.layout.input_bytes, self.layout.output_bytes)
-        self._files: tuple[int, ...] = tuple(_memory_file(size) for size in sizes)
+        self._memory = memory or InputMemory(sizes[0])
+        self._owns = memory is None
+        self._output = memory_file(sizes[1])
         # The mappings live as long as the arrays over them, or views of these, are held.
-        self._bytes = tuple(np.frombuffer(_mapped(file), np.uint8) for file in self._files)
+        own = np.frombuffer(mapped(self._output), np.uint8)
+        self._bytes: tuple[Array, ...] = (self._memory.bytes, own)
         try:
             self.child = self._start(
                 extents, cores or default_cores(program.threads), poison_scratch
@@ -119,9 +124,10 @@ class Session:
         )
         # The child gets the inputs by a descriptor that is open for reading only: a mapping of it
         # can never be made writable.
-        reading = os.open(f"/proc/self/fd/{self._files[0]}", os.O_RDONLY)
+        reading = os.open(f"/proc/self/fd/{self._memory.file}", os.O_RDONLY)
+        files = (reading, self._output)
         try:
-            child = Child(self.program, self.sandbox, cores, (reading, self._files[1]))
+            child = Child(self.program, self.layout.tensors, self.sandbox, cores, files)
         finally:
             os.close(reading)
         child.send(message)
@@ -130,6 +136,7 @@ class Session:
             child.close()
             raise MeasureError(_refusal(reply))
         self.base = reply.a
+        self.way = reply.text
         if child.level < Level.BUBBLEWRAP:
             child.level = _level(reply.b)
         try:
@@ -152,7 +159,7 @@ class Session:
     def view(self, tensor: int, slot: int = 0) -> Array:
         """The parent's view of a tensor of a slot: writing to it is writing to the slot."""
         block = self.layout.blocks[slot][tensor]
-        return _view(self._bytes[block.tensor.output], block)
+        return view_of(self._bytes[block.tensor.output], block)
 
     def load(self, inputs: Sequence[Array], slot: int = 0) -> None:
         """Copy inputs into a slot, in place, and poison its output.
@@ -206,9 +213,16 @@ class Session:
         """A copy of the output of a slot, contiguous."""
         return np.array(self.view(-1, slot), order="C")
 
-    def judge(self, expected: Array, tolerance: Array, slot: int = 0) -> Outcome:
-        """Compare the output of a slot; remembers ``expected`` to recognise stale outputs."""
-        found = judge(self.output(slot), expected, tolerance, self.poison, self._earlier.get(slot))
+    def judge(
+        self, expected: Array, tolerance: Array, slot: int = 0, earlier: Array | None = None
+    ) -> Outcome:
+        """Compare the output of a slot; remembers ``expected`` to recognise stale outputs.
+
+        ``earlier`` takes the place of what is remembered.
+        """
+        if earlier is None:
+            earlier = self._earlier.get(slot)
+        found = judge(self.output(slot), expected, tolerance, self.poison, earlier)
         self._earlier[slot] = expected
         return found
 
@@ -219,6 +233,14 @@ class Session:
     def prepare(self, order: Iterable[int]) -> Batch | Failure:
         """Let the program pack inputs ahead, for programs that do."""
         return self._command(_PREPARE, order)
+
+    def evict(self, mebibytes: int) -> Batch | Failure:
+        """Let the child sweep its core's caches with a buffer of that size, outside any clock."""
+        return self._command(_EVICT, (mebibytes,))
+
+    def deliver(self) -> Batch | Failure:
+        """Let a peer copy an output that it made itself into the slot of the last call."""
+        return self._command(_DELIVER, ())
 
     def _command(self, operation: int, order: Iterable[int]) -> Batch | Failure:
         slots = tuple(order)
@@ -282,7 +304,7 @@ class Session:
     def _spilled(self, slot: int) -> OutOfBounds | None:
         block = self.layout.blocks[slot][-1]
         pages = self._pages(block).copy()
-        inside = _view(pages, block, block.file_offset)
+        inside = view_of(pages, block, block.file_offset)
         inside.view(np.uint8)[...] = _SPILL
         touched = np.flatnonzero(pages != _SPILL)
         if touched.size == 0:
@@ -305,9 +327,11 @@ class Session:
 
     def _release(self) -> None:
         self._bytes = ()
-        for file in self._files:
-            os.close(file)
-        self._files = ()
+        if self._output >= 0:
+            os.close(self._output)
+        self._output = -1
+        if self._owns:
+            self._memory.close()
 
     def __enter__(self) -> "Session":
         return self
@@ -327,51 +351,11 @@ def default_cores(threads: int) -> tuple[int, ...]:
     return tuple(available[-threads:])
 
 
-def _memory_file(size: int) -> int:
-    file = os.memfd_create("formwright", os.MFD_CLOEXEC)
-    os.ftruncate(file, max(size, 1))
-    return file
-
-
-def _mapped(file: int) -> mmap.mmap:
-    return mmap.mmap(file, os.fstat(file).st_size)
-
-
-def _view(buffer: Array, block: Block, origin: int = 0) -> Array:
-    tensor = block.tensor
-    strides = [tensor.itemsize]
-    for extent in reversed(tensor.shape[1:]):
-        strides.insert(0, strides[0] * (extent if len(strides) > 1 else tensor.stride))
-    if not tensor.elements:
-        return np.empty(tensor.shape, tensor.dtype)
-    start = block.file_offset - origin + block.data
-    return np.ndarray(tensor.shape, tensor.dtype, buffer.data, start, strides)
-
-
-def _poison(tensor: Tensor) -> Array:
-    """A secret signalling NaN (for integers, a secret number) as one unsigned element.
-
-    Arithmetic on it sets its quiet bit, so a cell that was computed from what stood there differs
-    from one that was never written.
-    """
-    noise = secrets.randbits(64)
-    match tensor.dtype:
-        case "float32":
-            return np.array([0x7F800001 | noise & 0x3FFFFE], np.uint32)
-        case "float64":
-            return np.array([0x7FF0 << 48 | 1 | noise & (1 << 51) - 2], np.uint64)
-        case "float16":
-            return np.array([0x7C01 | noise & 0x1FE], np.uint16)
-        case _:
-            size = tensor.itemsize
-            return np.array([noise & (1 << 8 * size) - 1], f"u{size}")
-
-
 def _refusal(reply: Reply | Failure) -> Failure:
     if not isinstance(reply, Reply):
         return reply
     if reply.kind == REFUSED:
-        return Refused(reply.text)
+        return Refused(reply.text, offered=reply.code != NOT_OFFERED)
     if reply.kind == FAULT:
         name = signal.Signals(reply.code).name
         return Refused(f"loading the library ended with {name}")

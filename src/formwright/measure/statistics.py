@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -34,12 +35,28 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Tail:
+    """Seconds of a call in ``batches`` short batches of ``calls`` each: the slow ones.
+
+    A percentile of the means of a few calls, timed over a socket: it holds for comparing
+    programs that were timed in turn, and is no bound on a single call.
+    """
+
+    batches: int
+    calls: int
+    p50: float
+    p95: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True)
 class Distribution:
     """The timings of one program, in seconds of a call.
 
     ``overhead_seconds`` is the cost of one batch that was taken off (waking the child up), and
     ``repeated`` how many batches were run again because the machine was busy with other things.
-    ``level`` is how far the child was confined.
+    ``level`` is how far the child was confined. ``prepare_seconds`` is what packing the inputs
+    of one call ahead took, outside the clock; ``way`` is how a library was called.
     """
 
     samples: tuple[Sample, ...]
@@ -49,6 +66,9 @@ class Distribution:
     threads: int
     slots: int
     level: str
+    prepare_seconds: float | None = None
+    tail: Tail | None = None
+    way: str = ""
 
     @property
     def median(self) -> float:
@@ -62,14 +82,16 @@ class Distribution:
         return sum(s.queue_seconds for s in self.samples) / wall if wall else 0.0
 
 
-def median_interval(values: Sequence[float], seed: int = 0) -> Interval:
+def median_interval(
+    values: Sequence[float], seed: int = 0, confidence: float = CONFIDENCE
+) -> Interval:
     """The median of ``values`` and a bootstrap interval for it."""
     if not values:
         raise ValueError("no values")
     data = np.asarray(values, np.float64)
     rng = np.random.default_rng(seed)
     medians = np.median(data[rng.integers(data.size, size=(RESAMPLES, data.size))], axis=1)
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - confidence) / 2
     low, high = np.quantile(medians, [tail, 1 - tail])
     return Interval(float(np.median(data)), float(low), float(high))
 
@@ -80,6 +102,37 @@ def paired_ratios(slower: Distribution, faster: Distribution) -> tuple[float, ..
     return tuple(s.seconds / others[s.round] for s in slower.samples if s.round in others)
 
 
-def ratio(slower: Distribution, faster: Distribution, seed: int = 0) -> Interval:
+def ratio(
+    slower: Distribution, faster: Distribution, seed: int = 0, confidence: float = CONFIDENCE
+) -> Interval:
     """The median of the paired ratios with its interval: above 1, the second is faster."""
-    return median_interval(paired_ratios(slower, faster), seed)
+    return median_interval(paired_ratios(slower, faster), seed, confidence)
+
+
+def tail_of(seconds: Sequence[float], calls: int) -> Tail:
+    """The tail of batches of ``calls`` calls, from the seconds of a call in each."""
+    p50, p95, p99 = (float(v) for v in np.quantile(seconds, [0.5, 0.95, 0.99]))
+    return Tail(len(seconds), calls, p50, p95, p99)
+
+
+Verdict = Literal["faster", "slower", "no difference", "too noisy"]
+
+
+def verdict(interval: Interval, margin: float) -> Verdict:
+    """What an interval of a ratio says: above 1, faster.
+
+    An improvement counts only when the interval excludes none. One that holds 1 says that there
+    is no difference when it lies within ``margin`` of 1, and nothing at all when it is wider.
+    """
+    if interval.low > 1:
+        return "faster"
+    if interval.high < 1:
+        return "slower"
+    if interval.low >= 1 - margin and interval.high <= 1 + margin:
+        return "no difference"
+    return "too noisy"
+
+
+def clear(interval: Interval, target: float, margin: float) -> bool:
+    """Whether the interval excludes ``target`` by a share ``margin`` of it."""
+    return interval.low > target * (1 + margin) or interval.high < target * (1 - margin)

@@ -3,10 +3,22 @@
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes  # noqa: F401  (NumPy knows "bfloat16" by name once this is imported)
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+
+
+def widened(array: Array) -> Array:
+    """The exact values in a type that NumPy computes fast in: float32, or float64 as it is."""
+    if array.dtype == np.float32 or array.dtype == np.float64:
+        return array
+    if array.dtype.name == "bfloat16":
+        # Half of a float32's bits; ml_dtypes converts one element at a time.
+        bits = np.left_shift(array.view(np.uint16), 16, dtype=np.uint32)
+        return bits.view(np.float32)
+    return array.astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,32 +1,48 @@
 """Inputs that change in place between batches, with an effect on the output that is known exactly.
 
 A kernel that answers from memory is caught because its inputs change between batches; computing a
-reference anew each time would cost more than the batches. Signs are exact: with rows of A and
-columns of B negated, the product's rows and columns are negated, and every tolerance stays.
+reference anew each time would cost more than the batches. The contract's symmetries are exact:
+with a row of A negated the product's row is negated, with rows permuted the product's rows are,
+and every tolerance goes where its cell goes. Few slices change at a time, enough to notice.
+
+Inputs that are packed ahead change before the packing; the others then change to those of another
+case, whose reference was worked out with the same packed inputs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from formwright.measure.tensors import Array, Case, Tensor
+from formwright.contract.operators.family import Negate, Permute, Symmetry
+from formwright.measure.tensors import Array, Case, Tensor, widened
 
 Signs = npt.NDArray[np.float32]
+Order = npt.NDArray[np.intp]
+Generator = np.random.Generator
 
-_COLUMNS = 16
-"""How many columns of the second input change at most: enough to notice, cheap to change."""
+CHANGED_BYTES = 1 << 20
+"""About how much of a slot's inputs a change touches at most, beyond one or two slices."""
+_SIGN = {1: 0x80, 2: 0x8000, 4: 0x80000000, 8: 1 << 63}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What became of an axis of the output: cell i is ``signs[i]`` times that of ``order[i]``."""
+
+    axis: int
+    signs: Signs
+    order: Order
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What a slot holds: a case, and which rows and columns of it are negated."""
+    """What a slot holds: a case, and what was done to the axes of its output."""
 
     case: int
-    rows: Signs
-    columns: Signs
+    axes: tuple[Axis, ...] = ()
 
 
 class Workload(Protocol):
@@ -48,47 +64,158 @@ class Workload(Protocol):
     ) -> Variant:
         """Change the inputs of index ``changed`` in place."""
 
+    def right(self, variant: Variant, output: Array, slack: float = 0.0) -> bool:
+        """Whether every cell of ``output`` is within its tolerance, cheaply."""
+
     def expected(self, variant: Variant) -> tuple[Array, Array]:
-        """The expected output and its tolerance."""
+        """The expected output and its tolerance, in float64."""
 
 
 @dataclass(frozen=True, slots=True)
-class ProductWorkload:
-    """``C = A @ B`` from ready cases; slots take them in turn, each with signs of its own."""
+class SymmetricWorkload:
+    """An operator at one shape, from ready cases and its symmetries; slots take cases in turn.
+
+    Cases that differ in none of the inputs ``ahead`` may be exchanged after these were packed.
+    """
 
     tensors: tuple[Tensor, ...]
     extents: tuple[int, ...]
     cases: tuple[Case, ...]
+    symmetries: tuple[Symmetry, ...]
+    ahead: tuple[int, ...] = ()
+    _limits: dict[tuple[int, float], tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
     def load(self, slot: int) -> tuple[tuple[Array, ...], Variant]:
         """The inputs of one of the cases, as they are."""
         number = slot % len(self.cases)
-        case = self.cases[number]
-        m, n = case.expected.shape
-        plain = Variant(number, np.ones(m, np.float32), np.ones(n, np.float32))
-        return case.inputs, plain
+        return self.cases[number].inputs, Variant(number)
 
     def vary(
         self, views: Sequence[Array], variant: Variant, changed: Sequence[int], seed: int
     ) -> Variant:
-        """Negate some rows of A (``changed`` has 0) and some columns of B (has 1), in place."""
+        """Negate and permute slices of the inputs ``changed``, in place, or take another case."""
         rng = np.random.default_rng(seed)
-        rows, columns = variant.rows, variant.columns
-        if 0 in changed and rows.size:
-            picked = rng.random(rows.size) < 0.5
-            picked[rng.integers(rows.size)] = True
-            rows = np.where(picked, -rows, rows)
-            np.negative(views[0], out=views[0], where=picked[:, None])
-        if 1 in changed and columns.size:
-            chosen = np.unique(rng.integers(columns.size, size=min(_COLUMNS, columns.size)))
-            columns = columns.copy()
-            columns[chosen] *= -1
-            views[1][:, chosen] *= np.float32(-1)
-        return Variant(variant.case, rows, columns)
+        if self.ahead and not set(changed) & set(self.ahead):
+            return self._exchange(views, variant, changed, rng)
+        usable = [s for s in self.symmetries if {i for i, _ in s.inputs} <= set(changed)]
+        for symmetry in usable:
+            variant = self._apply(symmetry, views, variant, rng)
+        return variant
+
+    def _exchange(
+        self, views: Sequence[Array], variant: Variant, changed: Sequence[int], rng: Generator
+    ) -> Variant:
+        step = int(rng.integers(1, max(2, len(self.cases))))
+        number = (variant.case + step) % len(self.cases)
+        for index in changed:
+            views[index][...] = self.cases[number].inputs[index]
+        return replace(variant, case=number)
+
+    def _apply(
+        self, symmetry: Symmetry, views: Sequence[Array], variant: Variant, rng: Generator
+    ) -> Variant:
+        moved = [np.moveaxis(views[i], axis, 0) for i, axis in symmetry.inputs]
+        size = len(moved[0])
+        least = 1 if isinstance(symmetry, Negate) else 2
+        if size < least or not all(m.size for m in moved):
+            return variant
+        slice_bytes = sum(m.nbytes // size for m in moved)
+        # Slices across rows cost a cache line for each element.
+        slice_bytes *= 1 if all(axis == 0 for _, axis in symmetry.inputs) else 8
+        count = min(max(least, size // 2), max(least, CHANGED_BYTES // max(1, slice_bytes)))
+        picked = rng.choice(size, count, replace=False)
+        state = _axis(variant, symmetry.output_axis, self.tensors[-1].shape)
+        match symmetry:
+            case Negate():
+                for m in moved:
+                    _negate(m, picked)
+                if state is None:
+                    return variant
+                signs = state.signs.copy()
+                signs[picked] *= -1
+                return _with(variant, replace(state, signs=signs))
+            case Permute():
+                shifted = np.roll(picked, 1)
+                for m in moved:
+                    m[picked] = m[shifted]
+                if state is None:
+                    return variant
+                signs, order = state.signs.copy(), state.order.copy()
+                signs[picked], order[picked] = signs[shifted], order[shifted]
+                return _with(variant, replace(state, signs=signs, order=order))
+
+    def right(self, variant: Variant, output: Array, slack: float = 0.0) -> bool:
+        """Within the least and the greatest value of each cell, in the output's own type.
+
+        ``slack`` widens both by that share of the greatest value that is expected: libraries
+        that round intermediate results are judged by what they compute, not how exactly.
+        """
+        found = widened(output)
+        for state in variant.axes:
+            shape = [1] * found.ndim
+            shape[state.axis] = -1
+            with np.errstate(invalid="ignore"):
+                signed = found * state.signs.reshape(shape)
+            back = np.empty_like(state.order)
+            back[state.order] = np.arange(len(back))
+            found = np.take(signed, back, axis=state.axis)
+        low, high = self._limit(variant.case, slack)
+        with np.errstate(invalid="ignore"):
+            return bool((found >= low).all()) and bool((found <= high).all())
+
+    def _limit(self, number: int, slack: float) -> tuple[Array, Array]:
+        key = (number, slack)
+        if key not in self._limits:
+            case = self.cases[number]
+            tolerance = case.tolerance
+            if slack and case.expected.size:
+                tolerance = 8 * tolerance + slack * np.abs(case.expected).max()
+            low, high = case.expected - tolerance, case.expected + tolerance
+            if self.tensors[-1].dtype != "float64":
+                low, high = _inside(low, high)
+            self._limits[key] = (low, high)
+        return self._limits[key]
 
     def expected(self, variant: Variant) -> tuple[Array, Array]:
-        """The case's reference with the signs put on, and its tolerance."""
+        """The case's reference and its tolerance, with what became of the axes."""
         case = self.cases[variant.case]
-        expected = case.expected * variant.rows[:, None].astype(np.float64)
-        expected *= variant.columns[None, :]
-        return expected, case.tolerance
+        value, tolerance = case.expected, case.tolerance
+        for state in variant.axes:
+            shape = [1] * value.ndim
+            shape[state.axis] = -1
+            value = np.take(value, state.order, axis=state.axis) * state.signs.reshape(shape)
+            tolerance = np.take(tolerance, state.order, axis=state.axis)
+        return value, tolerance
+
+
+def _negate(moved: Array, picked: Order) -> None:
+    """Turn the signs of slices of the first axis; of integers, the numbers themselves."""
+    if moved.dtype.kind in "iu":
+        moved[picked] = -moved[picked]
+        return
+    bits = moved.view(f"u{moved.itemsize}")
+    bits[picked] ^= bits.dtype.type(_SIGN[moved.itemsize])
+
+
+def _axis(variant: Variant, axis: int | None, shape: tuple[int, ...]) -> Axis | None:
+    if axis is None:
+        return None
+    for state in variant.axes:
+        if state.axis == axis:
+            return state
+    size = shape[axis]
+    return Axis(axis, np.ones(size, np.float32), np.arange(size))
+
+
+def _with(variant: Variant, state: Axis) -> Variant:
+    others = tuple(a for a in variant.axes if a.axis != state.axis)
+    return replace(variant, axes=(*others, state))
+
+
+def _inside(low: Array, high: Array) -> tuple[Array, Array]:
+    """The same limits in float32, rounded inwards: no wrong cell is let through."""
+    with np.errstate(over="ignore"):
+        least, most = low.astype(np.float32), high.astype(np.float32)
+        least = np.where(least < low, np.nextafter(least, np.float32(np.inf)), least)
+        most = np.where(most > high, np.nextafter(most, np.float32(-np.inf)), most)
+    return least, most

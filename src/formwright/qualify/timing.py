@@ -7,30 +7,43 @@ from typing import Any
 from formwright.base.digest import digest_file
 from formwright.contract.contract import Contract
 from formwright.contract.inputs import inputs
+from formwright.contract.operators import operator
 from formwright.contract.reference import expected
 from formwright.measure.programs import Native, Program
 from formwright.measure.statistics import Distribution, ratio
 from formwright.measure.tensors import Case, Tensor
 from formwright.measure.timing import Plan, measure_interleaved
-from formwright.measure.workload import ProductWorkload
+from formwright.measure.workload import SymmetricWorkload
 
 CASES = 2
-"""Products whose reference is worked out; slots take them in turn, with signs of their own."""
+"""Inputs whose reference is worked out; slots take them in turn and change them exactly."""
+
+TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8"}
+"""What NumPy calls the element types of a contract."""
 
 
-def product_workload(contract: Contract, extents: Mapping[str, int], seed: int) -> ProductWorkload:
-    """Contiguous tensors of ``contract`` at ``extents`` with references from ``seed``."""
+def operator_workload(
+    contract: Contract, extents: Mapping[str, int], seed: int
+) -> SymmetricWorkload:
+    """Contiguous tensors of ``contract`` at ``extents`` with references from ``seed``.
+
+    The cases have the inputs in common that are packed ahead.
+    """
     tensors = tuple(
-        Tensor(o.name, contract.shape(o, extents), output=o.role == "output")
+        Tensor(o.name, contract.shape(o, extents), o.role == "output", TYPES[o.dtype])
         for o in contract.operands
     )
-    cases = []
+    ahead = tuple(i for i, o in enumerate(contract.inputs) if o.name in contract.ahead)
+    cases: list[Case] = []
     for number in range(CASES):
-        a, b = inputs(contract, "normal", extents, seed + number)
-        want = expected(contract, "normal", (a, b))
-        cases.append(Case((a, b), want.value, want.bound))
+        arrays = list(inputs(contract, "normal", extents, seed + number))
+        for index in ahead if cases else ():
+            arrays[index] = cases[0].inputs[index]
+        want = expected(contract, "normal", tuple(arrays))
+        cases.append(Case(tuple(arrays), want.value, want.bound))
     sizes = tuple(extents[e.name] for e in contract.extents)
-    return ProductWorkload(tensors, sizes, tuple(cases))
+    symmetries = operator(contract.operator).symmetries(contract)
+    return SymmetricWorkload(tensors, sizes, tuple(cases), symmetries, ahead)
 
 
 def time_programs(
@@ -50,7 +63,7 @@ def time_programs(
     first = next(iter(programs))
     ours = programs[first]
     library = digest_file(ours.library) if isinstance(ours, Native) else None
-    workload = product_workload(contract, extents, seed)
+    workload = operator_workload(contract, extents, seed)
     results = measure_interleaved(programs, workload, seed=seed, plan=plan, progress=progress)
     timed = {n: r for n, r in results.items() if isinstance(r, Distribution)}
     shown: dict[str, Any] = {

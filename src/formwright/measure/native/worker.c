@@ -26,7 +26,7 @@
 #include "confine.h"
 
 enum { HELLO = 0, READY = 1, DONE = 2, FAILED = 3, FAULT = 4, REFUSED = 5 };
-enum { CALL = 1, PREPARE = 2 };
+enum { CALL = 1, PREPARE = 2, EVICT = 3 };
 enum { POISON_SCRATCH = 1, AHEAD = 2 };
 
 struct setup {
@@ -103,6 +103,20 @@ static void *guarded(int64_t bytes) {
     if (span && mprotect(base + page, span, PROT_READ | PROT_WRITE)) refuse("no memory for scratch");
     if (span >= 2 << 20) madvise(base + page, span, MADV_HUGEPAGE);
     return base + page + span - body;
+}
+
+/* Reads and writes more than the caches hold, so that nothing of the slots is left in them. */
+static void evict(uint32_t mebibytes) {
+    static volatile uint64_t *swept;
+    static uint32_t size;
+    const size_t words = (size_t)mebibytes << 17;
+    if (size != mebibytes) {
+        free((void *)swept);
+        swept = malloc(words * sizeof *swept);
+        size = mebibytes;
+        if (!swept) refuse("no memory to sweep the caches with");
+    }
+    for (size_t i = 0; i < words; i += 8) swept[i] += i;
 }
 
 static void *receive(size_t *bytes) {
@@ -200,6 +214,11 @@ int main(int argc, char **argv) {
     for (;;) {
         const struct command *c = receive(&bytes);
         int32_t code = 0;
+        if (c->operation == EVICT) {
+            evict(c->order[0]);
+            answer(DONE, 0, 0, 0, NULL);
+            continue;
+        }
         for (uint32_t i = 0; i < c->count && code == 0; i++) {
             const uint32_t slot = c->order[i];
             void *const *tensors = table + (size_t)slot * s->tensors;
