@@ -2,10 +2,13 @@
 
 import json
 import shutil
+import subprocess
 from hashlib import sha256
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from qualify_kernels import RIGHT, compile_kernel
@@ -16,7 +19,8 @@ from formwright.contract.stored import contract_from
 from formwright.measure.timing import Plan
 from formwright.qualify.artifact import HASHED, ArtifactError
 from formwright.qualify.checks import clauses
-from formwright.qualify.qualification import Candidate, Qualification, qualify
+from formwright.qualify.qualification import Qualification, qualify
+from formwright.qualify.record import Candidate
 from formwright.qualify.requalify import requalify
 
 ALL = set(clauses(operator("gemm").contract()))
@@ -123,6 +127,30 @@ def test_the_record_keeps_its_kinds_of_evidence_apart(result):
     ]
     assert all(r["seed"] > 0 for r in evidence["binary"]["runs"])
     assert record["sandbox"] in ("plain", "seccomp", "landlock", "bubblewrap")
+
+
+def test_the_record_obeys_its_schema_and_nothing_looser(result):
+    record = record_of(result.folder)
+    schema = json.loads((resources.files("formwright") / "qualify/record.schema.json").read_text())
+    checker = jsonschema.Draft202012Validator(schema)
+    assert [e.message for e in checker.iter_errors(record)] == []
+    for key in record:
+        assert list(checker.iter_errors({k: v for k, v in record.items() if k != key})), key
+    assert list(checker.iter_errors(record | {"more": 1}))
+    tested = record["evidence"]["binary"]["checks"][0]
+    tested["evidence"] = "proved"
+    assert list(checker.iter_errors(record)), "a test is never called a proof"
+
+
+def test_the_header_compiles_and_tells_the_domain(result, tmp_path):
+    text = (result.folder / "kernel.h").read_text()
+    for words in ("[0] input float A[M, K] (f32)", "[2] output float C[M, N] (f32)", "[2] K in 0"):
+        assert words in text
+    (tmp_path / "use.c").write_text(
+        '#include "kernel.h"\nint main(void) { return fw_abi() + (int)sizeof(&fw_call); }\n'
+    )
+    command = ["gcc", "-Wall", "-Werror", "-fsyntax-only", f"-I{result.folder}", "use.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
 
 
 def test_the_record_names_no_folder_of_the_machine(result):

@@ -1,15 +1,18 @@
 """The winner of a search becomes an artifact; a journal step like the others."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from formwright import __version__
+from formwright.base.digest import digest
 from formwright.contract.problem import Workload
 from formwright.flow.boundaries import boundaries
 from formwright.flow.candidates import Candidate
 from formwright.flow.setting import Setting
-from formwright.qualify.qualification import Candidate as Finalist
 from formwright.qualify.qualification import qualify
+from formwright.qualify.record import Candidate as Finalist
 
 
 def qualify_winner(
@@ -43,6 +46,7 @@ def _qualify(
         proof=proved.proof["full"],
         predicted_seconds=winner.predicted,
         boundaries=boundaries(proved.template, winner.assignment),
+        generation=_generation(setting),
     )
     chip = {"name": setting.chip_name, **{n: str(v) for n, v in setting.chip.items()}}
     done = qualify(
@@ -65,4 +69,19 @@ def _qualify(
         "checks": {c.name: c.verdict for c in done.validation.checks},
         "library": done.validation.library,
         "sandbox": done.validation.sandbox,
+    }
+
+
+def _generation(setting: Setting) -> dict[str, Any]:
+    """What the search that found the winner was given: its inputs and its budget."""
+    problem = setting.problem
+    return {
+        "by": f"formwright {__version__}",
+        "inputs": {
+            "problem": digest(problem),
+            "templates": {n: p.proof["digest"] for n, p in setting.templates.items()},
+            "chip": setting.chip_name,
+            "seed": setting.seed,
+        },
+        "budget": asdict(problem.budget),
     }

@@ -22,6 +22,7 @@ from formwright.flow.results import Interval, RunResult, WorkloadResult
 from formwright.flow.setting import Listener, Proved, Setting
 from formwright.ir.inline import inlined
 from formwright.lang import load
+from formwright.qualify.dispatch import write_dispatch
 
 
 def run_problem(path: Path, out: Path, settings: str, listener: Listener) -> RunResult:
@@ -53,6 +54,9 @@ def run_problem(path: Path, out: Path, settings: str, listener: Listener) -> Run
         )
         _prove_templates(setting)
         results = tuple(_workload(setting, w) for w in problem.workloads)
+        kept = [r.name for r in results if r.artifact is not None]
+        if kept:
+            write_dispatch(out / "artifacts", kept)
         return RunResult(
             problem=problem.name,
             chip=setting.chip_name,

@@ -19,17 +19,25 @@ from formwright.base.files import write_bytes, write_json
 from formwright.contract.contract import Contract
 from formwright.contract.stored import contract_from
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 
 LIBRARY: Final = "kernel.so"
 SOURCE: Final = "kernel.c"
+ADAPTER: Final = "adapter.c"
+HEADER: Final = "kernel.h"
 TEMPLATE: Final = "template.fw"
 ASSIGNMENT: Final = "assignment.json"
 CONTRACT: Final = "contract.json"
 RECORD: Final = "record.json"
 
-HASHED: Final = (LIBRARY, SOURCE, TEMPLATE, ASSIGNMENT, CONTRACT)
-"""The files whose SHA-256 stands in the record."""
+HASHED: Final = (LIBRARY, SOURCE, TEMPLATE, ASSIGNMENT, CONTRACT, HEADER)
+"""The files of an artifact that a run wrote; their SHA-256 stands in the record."""
+
+ALWAYS: Final = (LIBRARY, ASSIGNMENT, CONTRACT, HEADER)
+"""What no artifact lacks: a kernel of another tool has no template, a built one no source."""
+
+KNOWN: Final = (*HASHED, ADAPTER)
+"""Every name that a record may list."""
 
 
 class ArtifactError(InputError):
@@ -54,13 +62,20 @@ def read_artifact(folder: str | Path) -> Artifact:
     """Read a folder and compare every file with the record's hash.
 
     Raises ``ArtifactError`` for a folder without a record, a missing file, a file that was
-    changed after qualification, or a record of another schema.
+    changed after qualification, a record of another schema, or a contract that this version
+    does not check.
     """
     place = Path(folder)
     record = read_record(place)
-    found = {name: _hashed(place, name, record) for name in HASHED}
-    contract = contract_from(_json(found[CONTRACT], place / CONTRACT))
-    if record["contract"]["digest"] != _json(found[CONTRACT], place / CONTRACT)["digest"]:
+    found = {name: _hashed(place, name, record) for name in listed(record, place)}
+    stated = _json(found[CONTRACT], place / CONTRACT)
+    try:
+        contract = contract_from(stated)
+    except InputError as error:
+        raise ArtifactError(
+            f"{place / CONTRACT}: {error.diagnostics[0].message}", "qualify it with this version"
+        ) from None
+    if record["contract"]["digest"] != stated["digest"]:
         raise ArtifactError(f"{place}: the contract is not the one of the record", _MEND)
     assignment = _json(found[ASSIGNMENT], place / ASSIGNMENT)
     return Artifact(place, found[LIBRARY], contract, dict(assignment), record)
@@ -69,11 +84,12 @@ def read_artifact(folder: str | Path) -> Artifact:
 def write_artifact(folder: Path, files: Mapping[str, bytes], record: Mapping[str, Any]) -> Path:
     """Write a whole folder beside ``folder`` and rename it there; an older one is replaced.
 
-    ``files`` holds every name of ``HASHED``; ``record`` gains ``schema`` and ``files``.
+    ``files`` holds every name of ``ALWAYS`` and none but those of ``KNOWN``; ``record`` gains
+    ``schema`` and ``files``.
     """
-    missing = [name for name in HASHED if name not in files]
-    if missing:
-        raise ValueError(f"an artifact needs {', '.join(missing)}")
+    missing = [name for name in ALWAYS if name not in files]
+    if missing or not set(files) <= set(KNOWN):
+        raise ValueError(f"an artifact needs {', '.join(missing)}, and nothing but {KNOWN}")
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
@@ -121,6 +137,17 @@ def read_record(folder: Path) -> dict[str, Any]:
     if not whole or "digest" not in record["contract"]:
         raise ArtifactError(f"{path} lacks its hashes", _MEND)
     return record
+
+
+def listed(record: Mapping[str, Any], folder: Path) -> tuple[str, ...]:
+    """The files that the record names. Raises ``ArtifactError`` when it lacks one of ``ALWAYS``."""
+    names = record["files"]
+    missing = [name for name in ALWAYS if name not in names]
+    strange = [name for name in names if name not in KNOWN]
+    if missing or strange:
+        what = f"lacks {missing[0]}" if missing else f"names {strange[0]!r}"
+        raise ArtifactError(f"{folder / RECORD} {what}", _MEND)
+    return tuple(name for name in KNOWN if name in names)
 
 
 def _hashed(folder: Path, name: str, record: Mapping[str, Any]) -> bytes:

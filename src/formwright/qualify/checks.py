@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final, Literal
 
 from formwright.contract.contract import Contract
@@ -149,7 +150,7 @@ def check_json(check: Check) -> dict[str, Any]:
             "cell": None if e.cell is None else list(e.cell),
             "got": e.got,
             "wanted": e.wanted,
-            "bound": e.bound,
+            "bound": e.bound if e.bound is not None and isfinite(e.bound) else None,
         }
     return shown
 

@@ -9,17 +9,22 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-TOOLS = ("formwright", "numpy", "z3-solver", "highspy")
+TOOLS = ("formwright", "numpy", "ml_dtypes", "z3-solver", "highspy")
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """``cpu`` is the model, ``isa`` a digest of its feature flags, ``cores`` those usable here."""
+    """``cpu`` is the model, ``isa`` a digest of its feature flags, ``cores`` those usable here.
+
+    ``libc`` is the C library, which gives kernels their mathematical functions.
+    """
 
     cpu: str
     isa: str
+    microcode: str
     cores: int
     system: str
+    libc: str
     python: str
     compiler: str
     tools: dict[str, str]
@@ -29,8 +34,10 @@ class Facts:
         return {
             "cpu": self.cpu,
             "isa": self.isa,
+            "microcode": self.microcode,
             "cores": self.cores,
             "system": self.system,
+            "libc": self.libc,
             "python": self.python,
             "compiler": self.compiler,
             "tools": self.tools,
@@ -39,12 +46,14 @@ class Facts:
 
 def gather(compiler: str) -> Facts:
     """The facts of this machine now; ``compiler`` is the program that built the library."""
-    model, flags = _cpu()
+    model, flags, microcode = _cpu()
     return Facts(
         cpu=model,
         isa=sha256(" ".join(sorted(flags)).encode()).hexdigest()[:16],
+        microcode=microcode,
         cores=len(os.sched_getaffinity(0)),
         system=f"{platform.system()} {platform.machine()}",
+        libc=" ".join(platform.libc_ver()).strip() or "unknown",
         python=platform.python_version(),
         compiler=compiler_version(compiler),
         tools={name: _version(name) for name in TOOLS},
@@ -71,15 +80,16 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def _cpu() -> tuple[str, frozenset[str]]:
-    """Model and feature flags of the first core, as Linux lists them."""
+def _cpu() -> tuple[str, frozenset[str], str]:
+    """Model, feature flags and microcode of the first core, as Linux lists them."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
-        return platform.processor() or "unknown", frozenset()
+        return platform.processor() or "unknown", frozenset(), "unknown"
     rows: dict[str, str] = {}
     for line in text.split("\n\n")[0].splitlines():
         name, _, value = line.partition(":")
         rows[name.strip()] = value.strip()
     model = rows.get("model name", platform.processor() or "unknown")
-    return model, frozenset(rows.get("flags", rows.get("Features", "")).split())
+    flags = frozenset(rows.get("flags", rows.get("Features", "")).split())
+    return model, flags, rows.get("microcode", "unknown")

@@ -1,145 +1,210 @@
 """``formwright.load(folder)``: a qualified kernel as a callable on NumPy arrays.
 
 The callable keeps the caller inside the contract: what the library was not qualified for
-goes to NumPy instead, and it says so once for each kind of reason.
+goes to another qualified kernel or to NumPy instead, and it says so once for each kind of
+reason.
 """
 
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formwright.contract.contract import Contract, outside
+from formwright.contract.numbers import Array, format_of
+from formwright.qualify.arrays import Given, given, returned
 from formwright.qualify.artifact import Artifact, read_artifact
 from formwright.qualify.library import Failure, Library, Packed, library
+from formwright.qualify.operands import Reason, extents_of, layout_reason, overlaps, row_stride
+from formwright.qualify.reference import by_reference
 
-F32 = NDArray[np.float32]
+Tensors = tuple[Array, ...]
 
 
 class FallbackWarning(UserWarning):
     """A call was computed by NumPy, because the kernel's domain does not cover it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a call is outside the domain: ``kind`` is warned about once, ``text`` says it."""
-
-    kind: str
-    text: str
-
-
-def load(folder: str | Path) -> "Kernel":
-    """Load the artifact that ``formwright run`` wrote.
+def load(folder: str | Path, *, fallback: "Sequence[Kernel]" = ()) -> "Kernel":
+    """Load the artifact that ``formwright run`` or ``formwright qualify`` wrote.
 
     Every file is compared with its hash first, and the library that is loaded is the very
-    bytes that were hashed. Raises ``ArtifactError`` (an ``InputError``).
+    bytes that were hashed. ``fallback`` are other loaded kernels for calls outside the
+    domain; after them comes the reference, computed by NumPy. Raises ``ArtifactError`` (an
+    ``InputError``).
     """
-    return Kernel(read_artifact(folder))
+    return Kernel(read_artifact(folder), fallback)
 
 
 class Prepared:
-    """A right operand that stays the same from call to call: a copy, and its packed form."""
+    """An input that stays the same from call to call: a copy, and its packed form."""
 
-    def __init__(self, b: F32) -> None:
-        self.array = np.array(b, np.float32, order="C")
+    def __init__(self, name: str, array: Array) -> None:
+        self.name = name
+        self.array = np.array(array, order="C")
         self.array.flags.writeable = False
-        self._packed: tuple[Library, int, Packed] | None = None
+        self._packed: tuple[Library, tuple[int, ...], Packed] | None = None
 
-    def packed(self, library: Library, threads: int, a: F32, c: F32) -> Packed | Failure:
-        """The packed form for this many rows of A; packed again when their number changes."""
+    def packed(self, library: Library, call: "_Call", threads: int) -> Packed | Failure:
+        """The packed form for these extents; packed again when they change."""
         # Without a lock: two threads may both pack, and get the same; each keeps what it uses.
         known = self._packed
-        if known is not None and known[:2] == (library, a.shape[0]):
+        if known is not None and known[:2] == (library, tuple(call.extents)):
             return known[2]
-        done = library.prepare(*_call_of((a, self.array, c)), threads)
+        done = library.prepare(call.addresses, call.strides, call.extents, threads)
         if isinstance(done, Packed):
-            self._packed = (library, a.shape[0], done)
+            self._packed = (library, tuple(call.extents), done)
         return done
 
 
-class Kernel:
-    """``kernel(a, b)`` and ``kernel(a, b, out=c)``: ``a @ b`` for f32 matrices.
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """The arguments of a call: as arrays, and the output as the caller gave it."""
 
-    With a contract that lets B be prepared ahead: ``w = kernel.prepare(b)``, ``kernel(a, w)``.
-    Safe to call from several threads (calls take turns) and after a fork. ``threads`` is
-    the number that was qualified, or fewer if this process may use fewer cores.
+    tensors: Tensors
+    prepared: Prepared | None
+    out: Array | None
+    given_out: Given | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Addresses, row strides and extents as the library takes them."""
+
+    addresses: list[int]
+    strides: list[int]
+    extents: list[int]
+
+
+class Kernel:
+    """``kernel(*inputs)`` and ``kernel(*inputs, out=array)``, inputs in the contract's order.
+
+    Arrays of NumPy (bf16 as ``ml_dtypes.bfloat16``) or CPU tensors of torch; what comes back
+    is of the kind of the first input. With a contract that lets an input be prepared ahead:
+    ``w = kernel.prepare(b)``, ``kernel(a, w)``. Safe to call from several threads (calls take
+    turns) and after a fork. ``threads`` is the number that was qualified, or fewer if this
+    process may use fewer cores.
     """
 
-    def __init__(self, artifact: Artifact) -> None:
+    def __init__(self, artifact: Artifact, fallback: "Sequence[Kernel]" = ()) -> None:
         self.folder = artifact.folder
         self.contract: Contract = artifact.contract
         self.record: dict[str, Any] = artifact.record
         self.assignment = artifact.assignment
         self.threads = max(1, min(int(artifact.record["threads"]), _cores()))
+        self.fallback = tuple(fallback)
         self._bytes = artifact.library
         self._key = sha256(artifact.library).hexdigest()
         self._warned: set[str] = set()
         self._unfit: Reason | None = None
+        for other in self.fallback:
+            unlike = differs(self.contract, other.contract)
+            if unlike is not None:
+                raise ValueError(f"{other.folder.name} is no fallback: {unlike}")
         if not self._library().fits_cpu:
             self._unfit = Reason("cpu", "this CPU lacks instructions that the library uses")
 
-    def __call__(self, a: F32, b: F32 | Prepared, out: F32 | None = None) -> F32:
-        """``a @ b`` [M,N]. Raises ``ValueError`` where NumPy would: no matrices, or K differs."""
-        right = b.array if isinstance(b, Prepared) else b
-        m, n, _ = _extents(a, right)
-        if out is not None and out.shape != (m, n):
-            raise ValueError(f"out has shape {out.shape}, the product ({m}, {n})")
-        reason = self.reason(a, right, out)
-        if reason is None:
-            c = np.empty((m, n), np.float32) if out is None else out
-            prepared = b if isinstance(b, Prepared) else None
-            reason = self._call(a, right, c, prepared) if m and n else None
-            if reason is None:
-                return c
-        self._warn(reason)
-        return _numpy(a, right, out)
+    def __call__(self, *inputs: Given | Prepared, out: Given | None = None) -> Any:
+        """The operator of the contract; ``out`` may also be the last positional argument.
 
-    def prepare(self, b: F32) -> Prepared:
-        """``b`` for many calls. Raises ``ValueError`` when the contract prepares no B ahead."""
-        if "B" not in self.contract.ahead:
+        Raises ``ValueError`` for arrays that are no operands of it: another number of them or
+        of dimensions, extents that differ, an ``out`` of another shape.
+        """
+        taken = self._taken(inputs, out)
+        result = self.attempt(taken.tensors, taken.out, taken.prepared)
+        if isinstance(result, Reason):
+            by, computed = self._elsewhere(taken.tensors, taken.out)
+            self._warn(by, result)
+            result = computed
+        return returned(result, inputs, taken.given_out)
+
+    def attempt(
+        self, tensors: Tensors, out: Array | None = None, prepared: Prepared | None = None
+    ) -> Array | Reason:
+        """The library's own result, or why it cannot be asked for one."""
+        reason = self._reason(tensors, out)
+        if reason is not None:
+            return reason
+        output = self.contract.output
+        shape = self.contract.shape(output, extents_of(self.contract, tensors, out))
+        result = np.empty(shape, format_of(output.dtype).numpy) if out is None else out
+        reason = self._run(tensors, result, prepared) if result.size else None
+        return result if reason is None else reason
+
+    def prepare(self, array: Given) -> Prepared:
+        """An input for many calls. Raises ``ValueError`` when the contract prepares none ahead."""
+        if len(self.contract.ahead) != 1:
             raise ValueError(f"the contract of {self.folder.name} prepares no input ahead")
-        return Prepared(b)
+        return Prepared(self.contract.ahead[0], given(array))
 
-    def reason(self, a: F32, b: F32, out: F32 | None = None) -> Reason | None:
-        """Why ``kernel(a, b, out)`` would be computed by NumPy; ``None`` if it would not."""
+    def reason(self, *inputs: Given | Prepared, out: Given | None = None) -> Reason | None:
+        """Why ``kernel(*inputs, out=out)`` would be computed elsewhere; ``None`` if it is not."""
+        taken = self._taken(inputs, out)
+        return self._reason(taken.tensors, taken.out)
+
+    def _taken(self, inputs: tuple[Given | Prepared, ...], out: Given | None) -> _Taken:
+        operands = self.contract.inputs
+        if out is None and len(inputs) == len(operands) + 1:
+            last = inputs[-1]
+            out, inputs = (None if isinstance(last, Prepared) else last), inputs[:-1]
+        if len(inputs) != len(operands):
+            names = ", ".join(o.name for o in operands)
+            raise ValueError(f"{self.contract.operator} takes {names}: {len(inputs)} were given")
+        prepared = next((i for i in inputs if isinstance(i, Prepared)), None)
+        for operand, value in zip(operands, inputs, strict=True):
+            if isinstance(value, Prepared) and value.name != operand.name:
+                raise ValueError(f"{value.name} was prepared, and is given as {operand.name}")
+        tensors = tuple(i.array if isinstance(i, Prepared) else given(i) for i in inputs)
+        return _Taken(tensors, prepared, None if out is None else given(out), out)
+
+    def _reason(self, tensors: Tensors, out: Array | None) -> Reason | None:
         if self._unfit is not None:
             return self._unfit
-        m, n, k = _extents(a, b)
-        if m and n:
-            fault = outside(self.contract, {"M": m, "N": n, "K": k})
+        values = extents_of(self.contract, tensors, out)
+        if all(self.contract.shape(self.contract.output, values)):
+            fault = outside(self.contract, values)
             if fault is not None:
                 return Reason("extents", fault)
-        for name, array in (("A", a), ("B", b), ("out", out)):
-            if array is not None:
-                unlike = _layout(name, array, array.itemsize)
-                if unlike is not None:
-                    return unlike
+        everything = tensors if out is None else (*tensors, out)
+        for operand, array in zip(self.contract.operands, everything, strict=False):
+            unlike = layout_reason(operand, array)
+            if unlike is not None:
+                return unlike
         if out is not None:
             if not out.flags.writeable:
                 return Reason("writeable", "out is read-only")
-            for name, array in (("A", a), ("B", b)):
-                if _overlap(array, out):
-                    return Reason("aliasing", f"out shares memory with {name}")
+            for operand, array in zip(self.contract.inputs, tensors, strict=True):
+                if overlaps(array, out):
+                    return Reason("aliasing", f"out shares memory with {operand.name}")
         return None
 
     def _library(self) -> Library:
         return library(self._key, self._bytes, self.folder.name)
 
-    def _call(self, a: F32, b: F32, c: F32, prepared: Prepared | None) -> Reason | None:
+    def _run(self, tensors: Tensors, out: Array, prepared: Prepared | None) -> Reason | None:
         library = self._library()
+        values = extents_of(self.contract, tensors, out)
+        everything = (*tensors, out)
+        call = _Call(
+            [int(t.ctypes.data) for t in everything],
+            [row_stride(t) for t in everything],
+            [values[name] for name in self.contract.names],
+        )
         packed: Packed | Failure | None = None
         if prepared is not None:
-            packed = prepared.packed(library, self.threads, a, c)
+            packed = prepared.packed(library, call, self.threads)
         if isinstance(packed, Failure):
             failure: Failure | None = packed
         else:
             address = None if packed is None else packed.address
-            failure = library.call(*_call_of((a, b, c)), self.threads, address)
+            failure = library.call(
+                call.addresses, call.strides, call.extents, self.threads, address
+            )
         if failure is None:
             return None
         reason = Reason(failure.kind, failure.text)
@@ -147,75 +212,35 @@ class Kernel:
             self._unfit = reason
         return reason
 
-    def _warn(self, reason: Reason) -> None:
+    def _elsewhere(self, tensors: Tensors, out: Array | None) -> tuple[str, Array]:
+        for other in self.fallback:
+            result = other.attempt(tensors, out)
+            if not isinstance(result, Reason):
+                return other.folder.name, result
+        return "NumPy", by_reference(self.contract, tensors, out)
+
+    def _warn(self, by: str, reason: Reason) -> None:
         if reason.kind in self._warned:
             return
         self._warned.add(reason.kind)
         warnings.warn(
-            f"{self.folder.name}: NumPy computes this call, and others like it: {reason.text}",
+            f"{self.folder.name}: {by} computes this call, and others like it: {reason.text}",
             FallbackWarning,
             stacklevel=3,
         )
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-
-
-def _call_of(tensors: tuple[F32, F32, F32]) -> tuple[list[int], list[int], list[int]]:
-    """Addresses, row strides and extents as the library takes them."""
-    a, b, _ = tensors
-    addresses = [int(t.ctypes.data) for t in tensors]
-    return addresses, [_row_stride(t) for t in tensors], [a.shape[0], b.shape[1], a.shape[1]]
-
-
-def _extents(a: F32, b: F32) -> tuple[int, int, int]:
-    for name, array in (("A", a), ("B", b)):
-        if not isinstance(array, np.ndarray) or array.ndim != 2:
-            raise ValueError(f"{name} is not a matrix")
-    if a.shape[1] != b.shape[0]:
-        raise ValueError(f"A has {a.shape[1]} columns, B {b.shape[0]} rows")
-    return a.shape[0], b.shape[1], a.shape[1]
-
-
-def _layout(name: str, array: F32, alignment: int) -> Reason | None:
-    if array.dtype != np.float32 or not array.dtype.isnative:
-        return Reason("dtype", f"{name} holds {array.dtype}, not float32")
-    rows, columns = array.shape
-    if rows == 0 or columns == 0:
-        return None
-    if array.ctypes.data % alignment:
-        return Reason("alignment", f"{name} is not aligned to {alignment} bytes")
-    if columns > 1 and array.strides[1] != 4:
-        return Reason("layout", f"the rows of {name} are not contiguous")
-    if rows > 1 and (array.strides[0] % 4 or array.strides[0] < 4 * columns):
-        return Reason("layout", f"the rows of {name} overlap or run backwards")
+def differs(ours: Contract, other: Contract) -> str | None:
+    """Why two contracts are not of one operator on the same element types."""
+    if ours.formula != other.formula or ours.operator != other.operator:
+        return f"it is a kernel for {other.operator}, not {ours.operator}"
+    for left, right in zip(ours.operands, other.operands, strict=True):
+        if left.dtype != right.dtype:
+            return f"its {right.name} is {right.dtype}, not {left.dtype}"
+    if ours.special != other.special or ours.relation != other.relation:
+        return "its contract asks for another relation or other special values"
     return None
 
 
-def _row_stride(array: F32) -> int:
-    """In elements; a matrix of one row, or an empty one, has no stride that means anything."""
-    rows, columns = array.shape
-    if rows <= 1 or columns == 0:
-        return max(1, int(columns))
-    return int(array.strides[0] // 4)
-
-
-def _overlap(array: F32, out: F32) -> bool:
-    """May the two share a byte? Exact for column ranges of one base, else by their bounds."""
-    if not np.may_share_memory(array, out):
-        return False
-    stride = out.strides[0]
-    if out.shape[0] < 2 or array.shape[0] < 2 or array.strides[0] != stride or stride <= 0:
-        return True
-    apart = (int(out.ctypes.data) - int(array.ctypes.data)) % stride
-    return bool(apart < 4 * array.shape[1] or apart + 4 * out.shape[1] > stride)
-
-
-def _numpy(a: F32, b: F32, out: F32 | None) -> F32:
-    if out is None:
-        return np.asarray(np.matmul(a, b))
-    if _overlap(a, out) or _overlap(b, out):
-        out[...] = np.matmul(a, b)
-        return out
-    return np.asarray(np.matmul(a, b, out=out))
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1

@@ -1,24 +1,23 @@
 """A winner becomes an artifact: validated and timed afresh, with seeds it has not met."""
 
 import json
-import re
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from hashlib import sha256
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
-from formwright.contract.contract import Contract, contract_data, contract_digest
+from formwright.contract.contract import Contract, contract_data
 from formwright.measure.programs import Baseline, BaselineName, Native, Program
 from formwright.measure.sandbox import Sandbox
 from formwright.measure.timing import Plan
 from formwright.qualify.artifact import (
+    ADAPTER,
     ASSIGNMENT,
     CONTRACT,
+    HEADER,
     LIBRARY,
     SOURCE,
     TEMPLATE,
@@ -26,7 +25,9 @@ from formwright.qualify.artifact import (
 )
 from formwright.qualify.checks import Validation
 from formwright.qualify.counterexamples import Store
-from formwright.qualify.facts import Facts, gather
+from formwright.qualify.facts import gather
+from formwright.qualify.header import header_text
+from formwright.qualify.record import Candidate, record_of
 from formwright.qualify.timing import time_programs
 from formwright.qualify.validate import validate
 
@@ -35,26 +36,6 @@ OURS: Final = "kernel"
 
 Progress = Callable[[str, int, int], None]
 """Called with the stage (``validate``, ``measure``) and how much of it is done."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What the search found. ``command`` built ``library`` from ``source`` (C text).
-
-    ``template`` is the text of the ``.fw`` file; ``proof`` what ``Proof.as_json`` says of it.
-    ``boundaries`` are sizes at which blocks end, by extent, for the shapes of the tests.
-    """
-
-    library: Path
-    source: str
-    template: str
-    template_name: str
-    assignment: Mapping[str, int]
-    command: tuple[str, ...]
-    proof: Mapping[str, Any]
-    predicted_seconds: float | None = None
-    boundaries: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    other_build: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +103,9 @@ def qualify(
         timed = dict(timing or {})
         if not reasons and not timed:
             programs: dict[str, Program] = {OURS: Native(library, threads, contract.ahead)}
-            programs |= {n: Baseline(n, threads, contract.ahead) for n in baselines}
+            programs |= {
+                n: Baseline(n, threads, contract.ahead, contract.operator) for n in baselines
+            }
             timed = time_programs(
                 programs,
                 contract,
@@ -133,11 +116,19 @@ def qualify(
             )
         reasons = reasons or _untimed(timed, sha256(data).hexdigest())
     facts = gather(candidate.command[0] if candidate.command else "")
-    record = _record(
-        candidate, contract, workload, extents, chip, threads, validation, timed, facts
+    record = record_of(
+        candidate,
+        contract,
+        workload=workload,
+        extents=extents,
+        chip=chip,
+        threads=threads,
+        validation=validation,
+        timing=timed,
+        facts=facts,
     )
     if not reasons:
-        write_artifact(folder, _files(candidate, contract, data), record)
+        write_artifact(folder, _files(candidate, contract, data, folder.name, threads), record)
     kept = None if reasons else folder
     return Qualification(not reasons, kept, reasons, validation, timed, record)
 
@@ -150,9 +141,10 @@ def _objections(candidate: Candidate, validation: Validation) -> tuple[str, ...]
     reasons = [c.message for c in validation.checks if c.verdict == "refuted"]
     if not reasons and validation.verdict != "held":
         reasons = [f"{c.name}: {c.detail}" for c in validation.checks if c.verdict != "held"]
-    verdict = candidate.proof.get("verdict", "unresolved")
-    if verdict != "proved":
-        reasons.append(f"template {candidate.template_name} is {verdict}, not proved")
+    if candidate.template is not None:
+        verdict = candidate.proof.get("verdict", "unresolved")
+        if verdict != "proved":
+            reasons.append(f"template {candidate.template_name} is {verdict}, not proved")
     return tuple(reasons)
 
 
@@ -164,96 +156,22 @@ def _untimed(timing: Mapping[str, Any], library: str) -> tuple[str, ...]:
     return () if failure is None else (f"timing: {failure}",)
 
 
-def _files(candidate: Candidate, contract: Contract, library: bytes) -> dict[str, bytes]:
+def _files(
+    candidate: Candidate, contract: Contract, library: bytes, name: str, threads: int
+) -> dict[str, bytes]:
+    texts = {
+        SOURCE: candidate.source,
+        ADAPTER: candidate.adapter,
+        TEMPLATE: candidate.template,
+        HEADER: header_text(contract, name, threads),
+    }
     return {
         LIBRARY: library,
-        SOURCE: candidate.source.encode(),
-        TEMPLATE: candidate.template.encode(),
         ASSIGNMENT: _text(dict(candidate.assignment)),
         CONTRACT: _text(contract_data(contract)),
+        **{name: text.encode() for name, text in texts.items() if text is not None},
     }
 
 
 def _text(value: Any) -> bytes:
     return (json.dumps(value, indent=2, sort_keys=True) + "\n").encode()
-
-
-def _record(
-    candidate: Candidate,
-    contract: Contract,
-    workload: str,
-    extents: Mapping[str, int],
-    chip: Mapping[str, Any],
-    threads: int,
-    validation: Validation,
-    timing: Mapping[str, Any],
-    facts: Facts,
-) -> dict[str, Any]:
-    """``record.json`` without ``schema`` and ``files``; ``docs/record.md`` describes it."""
-    return {
-        "formwright": metadata.version("formwright"),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "workload": {"name": workload, "extents": dict(extents)},
-        "threads": threads,
-        "template": {
-            "name": candidate.template_name,
-            "digest": candidate.proof.get("digest", ""),
-            "sha256": sha256(candidate.template.encode()).hexdigest(),
-        },
-        "assignment": dict(candidate.assignment),
-        "contract": {"digest": contract_digest(contract), "formula": list(contract.formula)},
-        "domain": {
-            "extents": {e.name: [e.low, e.high] for e in contract.extents},
-            "dtypes": {o.name: o.dtype for o in contract.operands},
-            "strides": asdict(contract.strides),
-            "alignment": contract.alignment,
-            "aliasing": contract.aliasing,
-            "ahead": list(contract.ahead),
-        },
-        "build": {
-            "command": [_name(part) for part in candidate.command],
-            "compiler": facts.compiler,
-        },
-        "chip": dict(chip),
-        "facts": facts.as_json(),
-        "sandbox": validation.sandbox,
-        "predicted_seconds": candidate.predicted_seconds,
-        "evidence": {
-            "template": _proved(candidate.proof),
-            "binary": validation.as_json(),
-            "other_build": [dict(other) for other in candidate.other_build],
-            "trusted": _trusted(facts),
-        },
-        "boundaries": {n: list(v) for n, v in candidate.boundaries.items()},
-        "timing": dict(timing),
-    }
-
-
-def _name(part: str) -> str:
-    """Folders of this machine are no part of a record; names of files and flags are."""
-    return re.sub(r"/\S*/", "", part)
-
-
-def _proved(proof: Mapping[str, Any]) -> dict[str, Any]:
-    """What was proved of the template: no word of it is about the binary."""
-    return {
-        "verdict": proof.get("verdict", "unresolved"),
-        "semantics": "real arithmetic",
-        "solver": proof.get("solver", ""),
-        "digest": proof.get("digest", ""),
-        "obligations": [
-            {key: o[key] for key in ("name", "group", "condition", "verdict", "evidence")}
-            for o in proof.get("obligations", [])
-        ],
-    }
-
-
-def _trusted(facts: Facts) -> list[dict[str, str]]:
-    """What the step from the proved template to this binary rests on, tested and not proved."""
-    version = facts.tools["formwright"]
-    return [
-        {"name": "emitter", "what": f"formwright.codegen {version}: template to C"},
-        {"name": "compiler", "what": facts.compiler},
-        {"name": "runtime", "what": f"thread runtime of formwright.codegen {version}"},
-        {"name": "reference", "what": f"NumPy {facts.tools['numpy']}, float64"},
-    ]

@@ -8,12 +8,15 @@ from typing import Any
 
 from formwright.measure.sandbox import Sandbox
 from formwright.qualify.artifact import (
+    ADAPTER,
+    ASSIGNMENT,
     CONTRACT,
-    HASHED,
+    HEADER,
     LIBRARY,
     SOURCE,
     TEMPLATE,
     ArtifactError,
+    listed,
     read_artifact,
     read_record,
 )
@@ -100,21 +103,23 @@ _VOIDED_BY_FILE: Mapping[str, str] = {
     LIBRARY: "every test and timing of this binary: it is another binary",
     SOURCE: "the statement that the library was built from this source",
     TEMPLATE: "what was proved of the template: it is another template",
+    ADAPTER: "the statement that the library was built from this adapter",
+    ASSIGNMENT: "the statement that this design was qualified",
+    HEADER: "what the header tells C callers of the domain",
     CONTRACT: "every test against the contract: it is another contract",
 }
 
 
 def _files(folder: Path, record: Mapping[str, Any]) -> list[Change]:
     changes = []
-    for name in HASHED:
+    for name in listed(record, folder):
         recorded = str(record["files"].get(name, "none"))
         try:
             now = sha256((folder / name).read_bytes()).hexdigest()
         except OSError:
             now = "missing"
         if now != recorded:
-            voids = _VOIDED_BY_FILE.get(name, "the statement that this design was qualified")
-            changes.append(Change(name, recorded, now, voids, fatal=True))
+            changes.append(Change(name, recorded, now, _VOIDED_BY_FILE[name], fatal=True))
     return changes
 
 
@@ -139,6 +144,8 @@ def _facts(record: Mapping[str, Any]) -> list[Change]:
 _VOIDED_BY_FACT: Mapping[str, str] = {
     "cpu": "the timings: they were measured on another CPU",
     "isa": "the timings, and the tests of the old CPU's instructions (run again here)",
+    "microcode": "the timings, and the tests under the old microcode (run again here)",
+    "libc": "the tests and timings with the old C library's functions (tests run again here)",
     "cores": "the timings: another number of cores is usable",
     "system": "the tests under the other system (run again here)",
     "compiler": "nothing of this binary: a rebuild would be another artifact",
@@ -147,6 +154,7 @@ _VOIDED_BY_FACT: Mapping[str, str] = {
 _VOIDED_BY_TOOL: Mapping[str, str] = {
     "formwright": "the proof, if the meaning of templates changed: prove the template again",
     "numpy": "the comparison with the old reference (run again here), and baseline timings",
+    "ml_dtypes": "the rounding of bf16 references by the old version (run again here)",
     "z3-solver": "nothing proved before; a new proof would come from another solver",
     "highspy": "nothing: the recorded design is kept as it is",
 }
