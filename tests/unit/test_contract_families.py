@@ -21,6 +21,8 @@ SHAPES: dict[str, dict[str, int]] = {
     "gemv": {"N": 21, "K": 1029},
     "softmax": {"R": 9, "C": 1029},
     "rmsnorm": {"T": 9, "H": 1029},
+    "decode_attention": {"H": 2, "G": 3, "S": 517, "D": 40},
+    "prefill_attention": {"H": 2, "G": 2, "T": 45, "D": 24},
 }
 
 TYPES = ("f32", "bf16", "f16")
@@ -78,11 +80,68 @@ def rmsnorm_reordered(arrays: Arrays) -> np.ndarray:
     return x * (g * (F(1) / np.sqrt(s * F(1 / x.shape[1]) + F(1e-6))))
 
 
+def attention(
+    arrays: Arrays,
+    *,
+    change: Callable[[np.ndarray], np.ndarray] = lambda e: e,
+    causal: bool = True,
+    cut_scores: Callable[[np.ndarray], np.ndarray] = lambda s: s,
+    scale: float | None = None,
+    leak: bool = False,
+) -> np.ndarray:
+    """Both kinds, by what the queries' shape is."""
+    q, k, v = singles(arrays)
+    shape = q.shape
+    prefill = q.ndim == 4
+    q = q if prefill else q[:, :, None, :]
+    root = F(1 / np.sqrt(q.shape[-1]) if scale is None else scale)
+    out = np.zeros(q.shape, F)
+    tokens, keys = q.shape[2], k.shape[1]
+    keep = np.tri(tokens, dtype=bool) if prefill and causal else np.ones((tokens, keys), bool)
+    for h in range(q.shape[0]):
+        for g in range(q.shape[1]):
+            s = cut_scores((q[h, g] * root) @ k[h].T)
+            seen = np.where(keep, s, -np.inf) if not leak else s + np.where(keep, F(0), F(-1e30))
+            e = np.exp(seen - seen.max(axis=1, keepdims=True))
+            e = change(e if leak else np.where(keep, e, F(0)))
+            z = e.sum(axis=1, keepdims=True, dtype=F)
+            if leak:
+                out[h, g] = (e @ v[h]) * (F(1) / z)
+            else:
+                for t in range(tokens):
+                    out[h, g, t] = (e[t, keep[t]] @ v[h][keep[t]]) / z[t]
+    return out.reshape(shape)
+
+
+def attention_blocks(arrays: Arrays, rescale: bool = True, block: int = 8) -> np.ndarray:
+    """Online over blocks of keys; masked keys are cut away."""
+    q, k, v = singles(arrays)
+    shape = q.shape
+    prefill = q.ndim == 4
+    q = q if prefill else q[:, :, None, :]
+    out = np.zeros(q.shape, F)
+    root = F(1 / np.sqrt(q.shape[-1]))
+    for h, g, t in np.ndindex(q.shape[:3]):
+        top, z, acc = F(-np.inf), F(0), np.zeros(q.shape[-1], F)
+        end = t + 1 if prefill else k.shape[1]
+        for at in range(0, end, block):
+            part = slice(at, min(at + block, end))
+            s = (k[h, part] @ q[h, g, t]) * root
+            now = np.maximum(top, s.max())
+            old = F(0) if np.isneginf(top) else np.exp(top - now) if rescale else F(1)
+            e = np.exp(s - now)
+            z, acc, top = z * old + e.sum(dtype=F), acc * old + e @ v[h, part], now
+        out[h, g, t] = acc / z
+    return out.reshape(shape)
+
+
 RIGHT: dict[str, list[Callable[[Arrays], np.ndarray]]] = {
     "gemm": [gemm],
     "gemv": [gemv],
     "softmax": [softmax, softmax_blocks, lambda a: softmax_blocks(a, block=1)],
     "rmsnorm": [rmsnorm, rmsnorm_reordered],
+    "decode_attention": [attention, attention_blocks],
+    "prefill_attention": [attention, attention_blocks],
 }
 
 
@@ -153,6 +212,13 @@ def no_weight(arrays: Arrays) -> np.ndarray:
     return rmsnorm((arrays[0], np.ones_like(arrays[1])))
 
 
+def undiagonal(weights: np.ndarray) -> np.ndarray:
+    """No query sees its own key, save the first."""
+    kept = weights.copy()
+    np.fill_diagonal(kept[1:, 1:], 0)
+    return kept
+
+
 WRONG: dict[str, dict[str, Callable[[Arrays], np.ndarray]]] = {
     "gemm": {
         "16-bit left": lambda a: half(a[0].astype(F)) @ a[1].astype(F),
@@ -183,6 +249,26 @@ WRONG: dict[str, dict[str, Callable[[Arrays], np.ndarray]]] = {
         "epsilon outside the root": epsilon_outside,
         "no weight": no_weight,
         "one column too many in the mean": one_too_many,
+    },
+    "decode_attention": {
+        "16-bit weights": lambda a: attention(a, change=half),
+        "16-bit scores": lambda a: attention(a, cut_scores=half),
+        "16-bit values": lambda a: attention((a[0], a[1], half(a[2]))),
+        "dropped tail": lambda a: attention(a, change=short),
+        "dropped lane": lambda a: attention(a, change=lane),
+        "no rescale": lambda a: attention_blocks(a, rescale=False),
+        "not scaled": lambda a: attention(a, scale=1.0),
+        "dropped lane of the head": lambda a: attention((lane(a[0]), a[1], a[2])),
+    },
+    "prefill_attention": {
+        "16-bit weights": lambda a: attention(a, change=half),
+        "16-bit scores": lambda a: attention(a, cut_scores=half),
+        "dropped diagonal": lambda a: attention(a, change=undiagonal),
+        "unmasked": lambda a: attention(a, causal=False),
+        "masked too late": lambda a: attention(a, leak=True),
+        "dropped lane": lambda a: attention(a, change=lane),
+        "no rescale": lambda a: attention_blocks(a, rescale=False),
+        "not scaled": lambda a: attention(a, scale=1.0),
     },
 }
 

@@ -100,21 +100,22 @@ def _clause(
     unwritten: Mask,
 ) -> tuple[str, str]:
     family = operator(contract.operator)
-    exact = family.exact(kind)
+    exact, clause = family.exact(kind), family.clause_of(kind)
     if "empty_sum" in family.clauses and any(a.size == 0 for a in arrays):
         return "empty_sum", f"K = 0 must give zeros; {_share(wrong)} cells are not zero"
     if unwritten.any():
         return "written", f"{_share(unwritten)} cells were never written{_where(unwritten)}"
+    stray = wrong & ~np.isfinite(got) & np.isfinite(want.value)
+    if stray.any() and clause == "masked":
+        return "masked", f"{_share(stray)} cells see what the mask leaves out{_where(stray)}"
     if np.isnan(got).all() and not np.isnan(want.value).all():
         return "finite", "every cell is NaN"
-    clause = family.clause_of(kind)
     first = got.flat[0]
     flat = got.size > 1 and bool((got == first).all()) and np.unique(want.value).size > 1
     if flat and clause == "denormals":
         return "denormals", f"every cell is {first:g} for denormal inputs"
     if flat:
         return "constant", f"every cell is {first:g} (constant fill)"
-    stray = wrong & ~np.isfinite(got) & np.isfinite(want.value)
     if stray.any() and not exact:
         return "finite", f"{_share(stray)} cells are NaN or infinite{_where(stray)}"
     if clause == "nonfinite" and not (wrong & ~np.isfinite(want.value)).any():

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from formwright.base.diagnostics import fail, nearest
+from formwright.contract.operators.attention import DECODE, PREFILL
 from formwright.contract.operators.family import Operator
 from formwright.contract.operators.gemm import GEMM
 from formwright.contract.operators.gemv import GEMV
 from formwright.contract.operators.rmsnorm import RMSNORM
 from formwright.contract.operators.softmax import SOFTMAX
 
-OPERATORS: Final[Mapping[str, Operator]] = {o.name: o for o in (GEMM, GEMV, SOFTMAX, RMSNORM)}
+OPERATORS: Final[Mapping[str, Operator]] = {
+    o.name: o for o in (GEMM, GEMV, SOFTMAX, RMSNORM, DECODE, PREFILL)
+}
 
 
 def operator(name: str) -> Operator:

@@ -120,6 +120,17 @@ def _some(rng: Generator, r: int, c: int) -> Array:
     return chosen
 
 
+TABLES: Final = {
+    "far": _far,
+    "few": _few,
+    "rising": _rising,
+    "tail": _tail,
+    "last": _last,
+    "one_hot": _one,
+}
+"""Scores that attention asks its questions with too."""
+
+
 def _make(rows: Rows, contract: Contract, rng: Generator, values: Values) -> Arrays:
     return (rows(rng, values["R"], values["C"], contract.inputs[0].dtype),)
 

@@ -1,0 +1,253 @@
+"""Attention of grouped queries: for one query (decode) and for a prompt (prefill, causal).
+
+``H`` key heads, ``G`` queries a head, ``S`` keys, ``D`` the size of a head. The reference
+works head by head; its bound composes that of the scores' inner products with the one of
+their exponentials (:mod:`formwright.contract.operators.exponentials`).
+"""
+
+from typing import Final
+
+import numpy as np
+
+from formwright.contract.contract import (
+    MAX_EXTENT,
+    MAX_TERMS,
+    Contract,
+    Extent,
+    Operand,
+    Special,
+)
+from formwright.contract.expected import Expected
+from formwright.contract.numbers import F64, FLT_MAX, TINY32, U32, Array, Mask, gamma, to_double
+from formwright.contract.operators import attention_kinds, running
+from formwright.contract.operators.changes import FLOATS, anything_behind, doubled, first_half
+from formwright.contract.operators.exponentials import Weights, weights
+from formwright.contract.operators.family import (
+    Arrays,
+    Negate,
+    Operator,
+    Permute,
+    Values,
+)
+from formwright.contract.operators.running import RSQRT_ERROR, Value
+
+
+def scores_of(q: F64, k: F64) -> tuple[Value, Mask]:
+    """``q k^T / sqrt(D)`` with the error of f32, scaled before the sums or after them.
+
+    The mask tells rows of which a sum may overflow.
+    """
+    size = np.abs(q) @ np.abs(k).T
+    plain = running.matmul(Value(q, np.zeros_like(q)), Value(k.T, np.zeros_like(k.T)))
+    scale = 1 / np.sqrt(float(q.shape[-1]))
+    found = running.multiply(plain, Value(np.asarray(scale), np.asarray(RSQRT_ERROR * scale)))
+    # Scaled before: each product has one more rounding, and may be denormal.
+    early = 1.01 * U32 * scale * size + TINY32 * (size > 0) * (np.abs(k).sum(axis=1) + 1)
+    error = np.where(size > 0, found.error + early, 0.0)
+    return Value(found.exact, error), np.asarray((size >= FLT_MAX).any(axis=-1, keepdims=True))
+
+
+def attend(q: F64, k: F64, v: F64, keep: Mask) -> Expected:
+    """One head: ``q`` [R,D], ``k`` [S,D], ``v`` [S,D]; ``keep`` [R,S]: the keys a row sees."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        scores, over = scores_of(q, k)
+        over = over & np.isfinite(np.where(keep, scores.exact, 0)).all(axis=-1, keepdims=True)
+        found = weights(scores, keep)
+        plain = np.where(np.isfinite(v), v, 0.0)
+        value = np.nan_to_num(found.exact) @ plain
+        size, bound = _bound(found, plain, value)
+        free = (np.nan_to_num(found.total * found.exact) @ np.abs(plain) >= FLT_MAX) | over
+        free = np.broadcast_to(free, value.shape) | (size + bound >= FLT_MAX)
+        if not np.isfinite(v).all():
+            value, unsure = _propagate(found, keep, v, value)
+            free = free | unsure
+        seen = np.where(keep, scores.exact, -np.inf)
+        lost = np.isnan(seen) | np.isposinf(seen)
+        lost_rows = lost.any(axis=-1, keepdims=True) | np.isneginf(seen).all(axis=-1, keepdims=True)
+        value = np.where(lost_rows, np.nan, value)
+    return Expected(value, np.nan_to_num(bound, posinf=np.inf), free & np.isfinite(value))
+
+
+def _bound(found: Weights, v: F64, value: F64) -> tuple[F64, F64]:
+    low = np.where(found.whole < 1, 1 - found.whole, np.nan)
+    grown = (1 + found.relative) * (1 + gamma(found.terms + 1)) * (1 + 3.1 * U32) / low - 1
+    grown = np.where(np.isnan(grown), np.inf, grown)
+    share = np.where(found.exact > 0, found.exact * grown, 0.0)
+    # A convex combination of the values cannot be further off than they reach.
+    reach = np.abs(v).max(axis=0, keepdims=True) if len(v) else np.zeros((1, v.shape[1]))
+    size = np.abs(value)
+    far = np.isinf(share).any(axis=-1, keepdims=True)
+    off = np.where(np.isfinite(share), share, 0.0) @ np.abs(v)
+    off = np.where(far, np.inf, off)
+    off = np.minimum(off, size + 1.01 * reach)
+    return size, off + found.flushed @ np.abs(v) + 2 * found.terms * TINY32 * (reach > 0)
+
+
+def _propagate(found: Weights, keep: Mask, v: F64, value: F64) -> tuple[F64, Mask]:
+    """NaN and infinities among the values, as far as the mask lets them be seen."""
+    seen = keep.astype(np.float64)
+    sure = (keep & (found.exact > 0)).astype(np.float64)
+    maybe = (found.flushed > 0).astype(np.float64)
+    nan = seen @ np.isnan(v) > 0
+    gone = (seen - sure) @ np.isinf(v) > 0
+    plus, minus = sure @ np.isposinf(v) > 0, sure @ np.isneginf(v) > 0
+    value = np.where(plus, np.inf, np.where(minus, -np.inf, value))
+    value = np.where(nan | gone | (plus & minus), np.nan, value)
+    # A weight that f32 may keep or flush: infinity or NaN, and nothing is said.
+    return value, maybe @ np.isinf(v) > 0
+
+
+def _decode(_: Contract, arrays: Arrays) -> Expected:
+    q, k, v = (to_double(a) for a in arrays)
+    heads = [
+        attend(q[h], k[h], v[h], np.ones((q.shape[1], k.shape[1]), bool)) for h in range(len(q))
+    ]
+    return _joined(heads, q.shape)
+
+
+def _prefill(_: Contract, arrays: Arrays) -> Expected:
+    q, k, v = (to_double(a) for a in arrays)
+    tokens = q.shape[2]
+    keep = np.tri(tokens, dtype=bool)
+    parts = [attend(q[h, g], k[h], v[h], keep) for h in range(len(q)) for g in range(q.shape[1])]
+    return _joined(parts, q.shape)
+
+
+def _joined(parts: list[Expected], shape: tuple[int, ...]) -> Expected:
+    return Expected(
+        np.stack([p.value for p in parts]).reshape(shape),
+        np.stack([p.bound for p in parts]).reshape(shape),
+        np.stack([p.free for p in parts]).reshape(shape),
+    )
+
+
+def _suspects(arrays: Arrays, output: Array) -> list[tuple[str, F64]]:
+    q, k, v = (to_double(a) for a in arrays)
+    causal = q.ndim == 4
+    rows = q if causal else q[:, :, None, :]
+    s = np.einsum("hgtd,hsd->hgts", rows, k) / np.sqrt(q.shape[-1])
+    masked = np.where(np.tri(s.shape[2], s.shape[3], dtype=bool), s, -np.inf) if causal else s
+
+    def mixed(scores: F64) -> F64:
+        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        p = e / e.sum(axis=-1, keepdims=True)
+        return np.asarray(np.einsum("hgts,hsd->hgtd", p, v).reshape(q.shape))
+
+    found = [("attention without 1/sqrt(D)", mixed(masked * np.sqrt(q.shape[-1])))]
+    if causal:
+        found.append(("attention without the causal mask", mixed(s)))
+    elif s.shape[3] > 1:
+        short = s.copy()
+        short[..., -1] = -np.inf
+        found.append(("attention without the last key", mixed(short)))
+    return found
+
+
+def _decode_counts(values: Values) -> tuple[int, int]:
+    pairs = values["H"] * values["G"] * values["S"]
+    return pairs * (4 * values["D"] + 4), pairs * values["D"]
+
+
+def _prefill_counts(values: Values) -> tuple[int, int]:
+    pairs = values["H"] * values["G"] * values["T"] * (values["T"] + 1) // 2
+    return pairs * (4 * values["D"] + 4), pairs * values["D"]
+
+
+CLAUSES: Final = {
+    "tolerance": "each cell within the bound of its scores and exponentials, against float64",
+    "shift": "scores of any magnitude: no exponential overflows, no row vanishes",
+    "equal_scores": "equal scores give the mean of the values",
+    "selection": "a key that outweighs all others copies its value",
+    "sparse_terms": "three keys in sight within the bound of three terms: full precision",
+    "rescaled": "sums are right when the maximum is found late",
+    "denormals": "denormal values are kept",
+    "nonfinite": "NaN and infinities propagate as the formula does, and nowhere else",
+    "masked": "keys and values behind the query are not seen, NaN included",
+}
+
+DECODE: Final = Operator(
+    name="decode_attention",
+    title="attention of one query to its history, heads grouped",
+    formula=(
+        "O[H,G,D] = sum(j < S) exp(s[H,G,j] - m[H,G]) * vc[H,j,D] / z[H,G]",
+        "s[H,G,S] = sum(d < D) q[H,G,d] * kc[H,S,d] * rsqrt(index(D))",
+        "m[H,G] = max(j < S) s[H,G,j]",
+        "z[H,G] = sum(j < S) exp(s[H,G,j] - m[H,G])",
+    ),
+    extents=(
+        Extent("H", 1, MAX_EXTENT),
+        Extent("G", 1, MAX_EXTENT),
+        Extent("S", 1, MAX_TERMS),
+        Extent("D", 1, MAX_TERMS),
+    ),
+    operands=(
+        Operand("q", ("H", "G", "D"), "input"),
+        Operand("kc", ("H", "S", "D"), "input"),
+        Operand("vc", ("H", "S", "D"), "input"),
+        Operand("O", ("H", "G", "D"), "output"),
+    ),
+    dtypes=dict.fromkeys(("q", "kc", "vc", "O"), FLOATS),
+    special=Special(masked_row="nan"),
+    clauses={n: says for n, says in CLAUSES.items() if n != "masked"},
+    kind_list=attention_kinds.DECODE,
+    reference=_decode,
+    symmetry_list=(
+        Negate(((2, 2),), 2),
+        Permute(((0, 0), (1, 0), (2, 0)), 0),
+        Permute(((0, 1),), 1),
+        Permute(((2, 2),), 2),
+        Permute(((1, 1), (2, 1)), None),
+        Permute(((0, 2), (1, 2)), None),
+    ),
+    counts=_decode_counts,
+    relation_list=(
+        doubled(2),
+        first_half("H", ((0, 0), (1, 0), (2, 0)), 0),
+        first_half("G", ((0, 1),), 1),
+    ),
+    suspects=_suspects,
+)
+
+PREFILL: Final = Operator(
+    name="prefill_attention",
+    title="causal attention of a prompt to itself, heads grouped",
+    formula=(
+        "O[H,G,T,D] = sum(j < T) "
+        "select(j <= t, exp(s[H,G,T,j] - m[H,G,T]) * v[H,j,D] / z[H,G,T], 0)",
+        "s[H,G,T,u < T] = sum(d < D) q[H,G,T,d] * k[H,u,d] * rsqrt(index(D))",
+        "m[H,G,T] = max(j < T) select(j <= t, s[H,G,T,j], s[H,G,T,0])",
+        "z[H,G,T] = sum(j < T) select(j <= t, exp(s[H,G,T,j] - m[H,G,T]), 0)",
+    ),
+    extents=(
+        Extent("H", 1, MAX_EXTENT),
+        Extent("G", 1, MAX_EXTENT),
+        Extent("T", 1, MAX_TERMS),
+        Extent("D", 1, MAX_TERMS),
+    ),
+    operands=(
+        Operand("q", ("H", "G", "T", "D"), "input"),
+        Operand("k", ("H", "T", "D"), "input"),
+        Operand("v", ("H", "T", "D"), "input"),
+        Operand("O", ("H", "G", "T", "D"), "output"),
+    ),
+    dtypes=dict.fromkeys(("q", "k", "v", "O"), FLOATS),
+    special=Special(masked_row="nan", masked="ignored"),
+    clauses=CLAUSES,
+    kind_list=attention_kinds.PREFILL,
+    reference=_prefill,
+    symmetry_list=(
+        Negate(((2, 2),), 3),
+        Permute(((0, 0), (1, 0), (2, 0)), 0),
+        Permute(((0, 1),), 1),
+        Permute(((2, 2),), 3),
+        Permute(((0, 3), (1, 2)), None),
+    ),
+    counts=_prefill_counts,
+    relation_list=(
+        doubled(2),
+        first_half("H", ((0, 0), (1, 0), (2, 0)), 0),
+        first_half("T", ((0, 2), (1, 1), (2, 1)), 2),
+        anything_behind("T", ((0, 2), (1, 1), (2, 1)), 2),
+    ),
+    suspects=_suspects,
+)
