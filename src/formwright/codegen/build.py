@@ -76,7 +76,7 @@ def build(emitted: Emitted, directory: Path, compiler: str | None = None) -> Bui
             "kernel.c",
             *LINK,
         )
-        _run((*command, *arguments), Path(folder))
+        run_compiler((*command, *arguments), Path(folder), "the emitted code")
         write_bytes(library, (Path(folder) / "kernel.so").read_bytes())
     library.chmod(0o755)
     shown = tuple(a for a in (*command, *arguments) if not a.startswith("-ffile-prefix-map"))
@@ -91,7 +91,8 @@ def compiler_version(command: tuple[str, ...]) -> str:
     return done.stdout.splitlines()[0] if done.stdout else command[0]
 
 
-def _run(command: tuple[str, ...], folder: Path) -> None:
+def run_compiler(command: tuple[str, ...], folder: Path, what: str) -> None:
+    """Compile in ``folder``. A fault is an :class:`InputError` with the compiler's first lines."""
     environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TMPDIR": str(folder)}
     try:
         done = subprocess.run(
@@ -107,4 +108,4 @@ def _run(command: tuple[str, ...], folder: Path) -> None:
         raise fail(f"the compiler ran longer than {MOST_SECONDS:.0f} s") from error
     if done.returncode != 0:
         lines = "\n".join(done.stderr.splitlines()[:12])
-        raise fail(f"the compiler refused the emitted code:\n{lines}")
+        raise fail(f"the compiler refused {what}:\n{lines}")

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Literal
 
 from formwright.base.diagnostics import fail
 from formwright.base.source import Span
 from formwright.codegen.cexpr import c_integer
-from formwright.codegen.linear import Range, range_of
+from formwright.codegen.elements import F32, Element, element
+from formwright.codegen.linear import Linear, Range, range_of
 from formwright.codegen.places import Bound, Place
 from formwright.codegen.target import Target
 from formwright.ir.expr import Expr
@@ -46,22 +48,30 @@ class Storage:
 
     name: str
     elements: str
+    kind: Element = F32
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A buffer in vector registers: ``rows`` x ``vectors``; its variables are ``name_row_vector``.
+    """A buffer in C variables ``name_row_vector``: ``leading`` are its dimensions before the lanes.
 
+    ``vectors`` vectors make the last dimension; with 0 of them the tile has no lanes: each cell is
+    a scalar variable and ``leading`` are all dimensions.
     With ``row_bound`` and ``column_bound`` the enclosing C function has the constants ``rows``,
     ``vectors`` and ``partial``: cells outside the bounds are not computed, nothing reads them.
     """
 
     name: str
-    rows: int
+    leading: tuple[int, ...]
     vectors: int
     row_bound: Bound | None = None
     column_bound: Bound | None = None
     special: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Cells, or rows of vectors."""
+        return prod(self.leading)
 
 
 @dataclass(slots=True)
@@ -77,6 +87,8 @@ class Output:
     counters: list[str] = field(default_factory=list)
     """Loop variables of the driver, which the phases read from the environment."""
     used: dict[str, int] = field(default_factory=dict)
+    lanes: Mapping[int, bool] = field(default_factory=dict)
+    """By ``id`` of a register buffer: whether its last dimension is lanes of vectors."""
 
     def fresh(self, name: str) -> str:
         """A C name that no other place has: the second ``b_Bp`` is ``b_Bp_2``."""
@@ -102,6 +114,10 @@ class Context:
     environment: tuple[tuple[str, str], ...]
     locals: tuple[tuple[str, str], ...] = ()
     packing_ahead: bool = False
+    facts: tuple[Linear, ...] = ()
+    """Forms that are known to be >= 0 here, since the code before has compared."""
+    splits: int = 0
+    """How often the block was written twice, with facts and without."""
 
     def place(self, buffer: str) -> Place:
         return self.places[buffer]
@@ -132,8 +148,7 @@ def place_buffers(context: Context, alloc: Alloc) -> Context:
 
 def _place_buffer(context: Context, buffer: Buffer, span: Span | None) -> Context:
     where = buffer.span or span
-    if buffer.dtype != "f32":
-        raise fail(f"{buffer.name} is {buffer.dtype}: C is emitted for f32 only", where)
+    kind = element(buffer.name, buffer.dtype, where)
     sizes = [*buffer.shape, *([] if buffer.ring is None else [buffer.ring])]
     for size in sizes:
         varying = free_names(size) - context.output.extents
@@ -146,17 +161,18 @@ def _place_buffer(context: Context, buffer: Buffer, span: Span | None) -> Contex
             )
     elements = " * ".join(c_integer(size, context.names) for size in sizes)
     name = context.output.fresh(f"b_{buffer.name}")
-    storage = Storage(name, elements)
-    place = Place(name, buffer.shape, "memory", buffer.ring)
+    storage = Storage(name, elements, kind)
+    place = Place(name, buffer.shape, "memory", buffer.ring, kind=kind)
+    pointer = f"{kind.c_type} *"
     inside = replace(context, places={**context.places, buffer.name: place})
     if context.level == "driver":
         kept = context.output.ahead if context.packing_ahead else context.output.shared
         kept.append(storage)
-        context.writer.line(f"float *const {name} FW_MAYBE = e->{name};")
-        return replace(inside, environment=(*context.environment, ("float *", name)))
+        context.writer.line(f"{pointer}const {name} FW_MAYBE = e->{name};")
+        return replace(inside, environment=(*context.environment, (pointer, name)))
     context.output.private.append(storage)
-    context.writer.line(f"float *const {name} = (float *)(slice + e->o_{name});")
-    return replace(inside, locals=(*context.locals, ("float *", name)))
+    context.writer.line(f"{pointer}const {name} = ({pointer})(slice + e->o_{name});")
+    return replace(inside, locals=(*context.locals, (pointer, name)))
 
 
 def outside_tiles(context: Context) -> Context:

@@ -6,7 +6,8 @@ from importlib.resources import files
 
 from formwright.codegen.context import Context, Output, Writer
 from formwright.codegen.places import Place
-from formwright.codegen.statements import emit_block, unpack
+from formwright.codegen.statements import emit_block
+from formwright.codegen.tile_functions import unpack
 from formwright.ir.program import Stmt
 
 ABI = 1
@@ -36,7 +37,7 @@ def environment_text(output: Output, fixed: Sequence[tuple[str, str]]) -> str:
     for kind, name in fixed:
         out.line(f"{kind}{'' if kind.endswith('*') else ' '}{name};")
     for storage in (*output.ahead, *output.shared):
-        out.line(f"float *{storage.name};")
+        out.line(f"{storage.kind.c_type} *{storage.name};")
     for name in output.counters:
         out.line(f"int64_t {name};")
     for storage in output.private:
@@ -52,15 +53,15 @@ def environment_text(output: Output, fixed: Sequence[tuple[str, str]]) -> str:
 def layout_text(output: Output, extents: Sequence[str]) -> str:
     """``fw_layout``: bytes of scratch, and the addresses in ``e`` once ``scratch`` is there."""
     out = Writer()
-    with out.block("static int64_t fw_bytes(int64_t elements)"):
-        out.line(f"return (elements * 4 + {ALIGN - 1}) / {ALIGN} * {ALIGN} + {ALIGN};")
+    with out.block("static int64_t fw_bytes(int64_t elements, int64_t size)"):
+        out.line(f"return (elements * size + {ALIGN - 1}) / {ALIGN} * {ALIGN} + {ALIGN};")
     for name, storages in (("fw_place_ahead", output.ahead), ("fw_place_shared", output.shared)):
         with out.block(f"static int64_t {name}(fw_env *const e, char *const base)"):
             _unpack_extents(out, extents)
             out.line("int64_t bytes = 0;")
             for storage in storages:
-                out.line(f"e->{storage.name} = (float *)(base + bytes);")
-                out.line(f"bytes += fw_bytes({storage.elements});")
+                out.line(f"e->{storage.name} = ({storage.kind.c_type} *)(base + bytes);")
+                out.line(f"bytes += fw_bytes({storage.elements}, {storage.kind.size});")
             out.line("(void)base;")
             out.line("return bytes;")
     with out.block("static int64_t fw_place_private(fw_env *const e)"):
@@ -68,7 +69,7 @@ def layout_text(output: Output, extents: Sequence[str]) -> str:
         out.line("int64_t bytes = 0;")
         for storage in output.private:
             out.line(f"e->o_{storage.name} = bytes;")
-            out.line(f"bytes += fw_bytes({storage.elements});")
+            out.line(f"bytes += fw_bytes({storage.elements}, {storage.kind.size});")
         out.line("return (bytes + 4095) / 4096 * 4096;")
     return out.text()
 

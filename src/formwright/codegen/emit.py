@@ -1,6 +1,6 @@
 """C from a template and an assignment: decisions are constants, extents come at run time."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formwright.base.diagnostics import fail, nearest
@@ -16,12 +16,13 @@ from formwright.codegen.driver import (
 from formwright.codegen.fold import folded_program
 from formwright.codegen.linear import Range
 from formwright.codegen.places import tensor_place
+from formwright.codegen.registers import lanes_of
 from formwright.codegen.target import Target
-from formwright.codegen.tiles import applies
+from formwright.codegen.tiles import applies, statements
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Var
 from formwright.ir.inline import inlined
-from formwright.ir.program import For, If, Par, Stmt
+from formwright.ir.program import If, Par, Stmt
 from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.template import Parameter, Template
 
@@ -80,8 +81,8 @@ def emit_c(template: Template, assignment: Mapping[str, int], target: Target) ->
     fixed: list[tuple[str, str]] = [("int64_t", f"n_{n}") for n in extents]
     for place in tensors:
         constant = "" if place.name == f"t_{workload.output.name}" else "const "
-        fixed += [(f"{constant}float *", place.name), ("int64_t", place.stride)]
-    output = Output(target, frozenset(extents))
+        fixed += [(f"{constant}{place.kind.c_type} *", place.name), ("int64_t", place.stride)]
+    output = Output(target, frozenset(extents), lanes=lanes_of(program, target))
     context = Context(
         output=output,
         writer=Writer(),
@@ -103,6 +104,9 @@ def emit_c(template: Template, assignment: Mapping[str, int], target: Target) ->
         HEAD + f"#define FW_LANES {target.lanes}\n",
         runtime_text("integers.h"),
         runtime_text("vectors.h"),
+        runtime_text("lanes.h"),
+        runtime_text("elements.h"),
+        runtime_text("exponential.h"),
         runtime_text("threads.h"),
         kernel,
         layout_text(output, extents),
@@ -143,24 +147,17 @@ def _check_teams(template: Template) -> None:
                 f"C is emitted for teams of one agent, and the scope excludes {parameter.name} = 1"
             )
             raise fail(told, parameter.span)
-    for stmt in _statements(template.program):
+    for stmt in statements(template.program):
         if (
             isinstance(stmt, Par)
             and stmt.kind == "team"
             and not all(isinstance(e, Var) for e in stmt.extents)
         ):
-            for inner in _statements(stmt.body):
+            for inner in statements(stmt.body):
                 if isinstance(inner, If) and free_names(inner.cond) & set(stmt.vars):
                     raise fail(
                         "C is emitted for teams of one agent: there are no roles", inner.span
                     )
-
-
-def _statements(body: Sequence[Stmt]) -> Iterator[Stmt]:
-    for stmt in body:
-        yield stmt
-        if isinstance(stmt, For | Par | If):
-            yield from _statements(stmt.body)
 
 
 def _lowest(extent: Parameter) -> int:

@@ -3,7 +3,7 @@
 A form that cannot be bounded here costs a comparison at run time, nothing else.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from formwright.ir.expr import Arith, Expr, MinMax, Neg, Num, Round, Var, num
@@ -106,8 +106,16 @@ def range_of(lo: Expr, hi: Expr) -> Range:
     return Range(lower, hi.args if isinstance(hi, MinMax) and hi.op == "min" else (hi,))
 
 
-def surely_nonnegative(form: Linear, ranges: Mapping[str, Range]) -> bool:
-    """``form >= 0`` for all values in range."""
+def surely_nonnegative(
+    form: Linear, ranges: Mapping[str, Range], facts: Sequence[Linear] = ()
+) -> bool:
+    """``form >= 0`` for all values in range, by at most one of ``facts`` (each is ``>= 0``)."""
+    if _nonnegative(form, ranges):
+        return True
+    return any(_nonnegative(plus(form, fact, -1), ranges) for fact in facts)
+
+
+def _nonnegative(form: Linear, ranges: Mapping[str, Range]) -> bool:
     total = form.constant
     for atom, coefficient in form.terms:
         lower = _lower(atom, ranges)
@@ -128,14 +136,22 @@ def _lower(atom: Expr, ranges: Mapping[str, Range]) -> int | None:
             return None
 
 
-def surely_below(form: Linear, limit: Expr, ranges: Mapping[str, Range], depth: int = 2) -> bool:
+def surely_below(
+    form: Linear,
+    limit: Expr,
+    ranges: Mapping[str, Range],
+    facts: Sequence[Linear] = (),
+    depth: int = 2,
+) -> bool:
     """``form < limit``: some variables at their upper ends leave a gap that is positive."""
     gap = plus(linear(limit), form, -1)
-    if surely_nonnegative(plus(gap, Linear(1, ()), -1), ranges):
+    if surely_nonnegative(plus(gap, Linear(1, ()), -1), ranges, facts):
         return True
     if depth == 0:
         return False
-    return any(surely_below(raised, limit, ranges, depth - 1) for raised in _raised(form, ranges))
+    return any(
+        surely_below(raised, limit, ranges, facts, depth - 1) for raised in _raised(form, ranges)
+    )
 
 
 def _raised(form: Linear, ranges: Mapping[str, Range]) -> Iterator[Linear]:

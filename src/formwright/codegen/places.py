@@ -1,11 +1,11 @@
 """Where buffers live in emitted code, and the C text of a cell's address and bounds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from formwright.base.diagnostics import fail
 from formwright.codegen.cexpr import Names, c_integer
+from formwright.codegen.elements import F32, Element, element
 from formwright.codegen.fold import fold
 from formwright.codegen.linear import (
     Linear,
@@ -33,6 +33,7 @@ class Place:
     home: Home
     ring: Expr | None = None
     stride: str = ""
+    kind: Element = F32
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +110,17 @@ def form_text(form: Linear, values: Mapping[str, Expr], names: Names) -> str:
     return " + ".join(parts)
 
 
-def bounds(place: Place, access: Access, ranges: Mapping[str, Range]) -> tuple[Bound, ...]:
-    """The dimensions of a clipped access that need a comparison."""
+def bounds(
+    place: Place, access: Access, ranges: Mapping[str, Range], facts: Sequence[Linear] = ()
+) -> tuple[Bound, ...]:
+    """The dimensions of a clipped access that need a comparison; ``facts`` are known to be >= 0."""
     if not access.clip:
         return ()
     found: list[Bound] = []
     for at, (index, limit) in enumerate(zip(access.index, place.shape, strict=True)):
         form = linear(fold(index))
-        below = not surely_nonnegative(form, ranges)
-        above = not surely_below(form, limit, ranges)
+        below = not surely_nonnegative(form, ranges, facts)
+        above = not surely_below(form, limit, ranges, facts)
         if below or above:
             found.append(Bound(at, form, limit, below, above))
     return tuple(found)
@@ -135,6 +138,5 @@ def bound_text(bound: Bound, values: Mapping[str, Expr], names: Names) -> str:
 
 
 def tensor_place(buffer: Buffer) -> Place:
-    if buffer.dtype != "f32":
-        raise fail(f"{buffer.name} is {buffer.dtype}: C is emitted for f32 only", buffer.span)
-    return Place(f"t_{buffer.name}", buffer.shape, "tensor", stride=f"s_{buffer.name}")
+    kind = element(buffer.name, buffer.dtype, buffer.span)
+    return Place(f"t_{buffer.name}", buffer.shape, "tensor", None, f"s_{buffer.name}", kind)

@@ -15,7 +15,7 @@ from formwright.codegen.places import (
     form_text,
     offset,
 )
-from formwright.codegen.values import updated
+from formwright.codegen.values import updated, value_text
 from formwright.ir.expr import ZERO, Arith, Expr, Num, Var, num
 from formwright.ir.program import Access, Apply, BoxVar, Index, Op, Read, Select, Value
 from formwright.ir.rewrite import accesses, free_names
@@ -24,12 +24,16 @@ MOST_UNROLLED = 16
 """Vectors of a row that are written out; longer rows get a loop."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Point:
     """Leaves at one point of a box."""
 
     context: Context
     vector: bool = False
+    multiply_add: str = "fw_madd_1"
+
+    def constant(self, _value: Value) -> str | None:
+        return None
 
     def read(self, access: Access) -> str:
         place = self.context.place(access.buffer)
@@ -43,21 +47,21 @@ class Point:
     def index(self, expr: Expr) -> str:
         return f"(float)({c_integer(expr, self.context.names)})"
 
-    def condition(self, expr: Expr) -> str:
-        return c_truth(expr, self.context.names)
+    def choice(self, cond: Expr, then: Value, other: Value) -> str:
+        test = c_truth(cond, self.context.names)
+        return f"({test} ? {value_text(then, self)} : {value_text(other, self)})"
 
 
-def emit_points(apply: Apply, context: Context) -> None:
-    """One apply whose buffers are all in memory."""
+def emit_rows(apply: Apply, context: Context) -> bool:
+    """One apply whose buffers are all f32 in memory; False where it has no rows of this kind."""
     row = _row_variable(apply, context)
     if row is not None:
         _emit_rows(apply, row, context)
-        return
+        return True
     turned = _transpose(apply, context)
     if turned is not None:
         _emit_transpose(apply, turned, context)
-        return
-    _loops(apply.box, context, lambda inside: _emit_point(apply, inside))
+    return turned is not None
 
 
 def _loops(box: Sequence[BoxVar], context: Context, body: Callable[[Context], None]) -> None:
@@ -199,7 +203,7 @@ def _emit_vectors(apply: Apply, row: BoxVar, context: Context, clipped: bool) ->
         _emit_vector(apply, row.name, Var(row.name), f"{end} - i_{row.name}", clipped, inside)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RowVector:
     """Leaves for lanes ``at .. at + lanes`` of a row; ``count`` lanes of them when not None."""
 
@@ -209,6 +213,10 @@ class RowVector:
     count: str | None
     clipped: bool
     vector: bool = True
+    multiply_add: str = "fw_fma"
+
+    def constant(self, _value: Value) -> str | None:
+        return None
 
     def read(self, access: Access) -> str:
         place, names = self.context.place(access.buffer), self.context.names
@@ -226,8 +234,9 @@ class RowVector:
     def index(self, expr: Expr) -> str:
         return f"fw_splat((float)({c_integer(expr, self.context.names)}))"
 
-    def condition(self, expr: Expr) -> str:
-        return c_truth(expr, self.context.names)
+    def choice(self, cond: Expr, then: Value, other: Value) -> str:
+        test = c_truth(cond, self.context.names)
+        return f"({test} ? {value_text(then, self)} : {value_text(other, self)})"
 
 
 def lanes_inside(

@@ -5,25 +5,22 @@ another agent is a loop, and a ``par team`` is its body run once by one agent (`
 its barriers nothing: schedules that the rules allow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
 from formwright.base.diagnostics import fail
+from formwright.codegen.applies import emit_apply
 from formwright.codegen.cexpr import c_integer, c_truth
 from formwright.codegen.context import Context, Tile, Writer, bind, place_buffers
+from formwright.codegen.elements import F32
+from formwright.codegen.facts import MOST_SPLITS, fact_text, turning, wanted
+from formwright.codegen.linear import Linear, without
 from formwright.codegen.places import address, form_text
-from formwright.codegen.points import emit_points
-from formwright.codegen.tiles import (
-    applies,
-    declare,
-    emit_tile_apply,
-    fits_registers,
-    specialised,
-    tile_of,
-    touches_tile,
-)
-from formwright.ir.expr import ONE, ZERO, Expr, Num, num
+from formwright.codegen.points import emit_rows
+from formwright.codegen.tile_functions import emit_tile_function, unpack
+from formwright.codegen.tiles import declare, emit_tile_apply, specialised, statements, tile_of
+from formwright.ir.expr import ONE, ZERO, Expr, Num
 from formwright.ir.program import (
     Access,
     Alloc,
@@ -31,6 +28,7 @@ from formwright.ir.program import (
     Arrive,
     Await,
     Barrier,
+    Buffer,
     Commit,
     For,
     Hint,
@@ -49,11 +47,7 @@ def emit_block(block: Sequence[Stmt], context: Context) -> Context:
     unroll = 1
     for at, stmt in enumerate(block):
         if isinstance(stmt, Alloc):
-            registers = [
-                b
-                for b in stmt.buffers
-                if b.home == "register" and fits_registers(b, block[at + 1 :], context)
-            ]
+            registers = [b for b in stmt.buffers if _in_registers(b, block[at + 1 :], context)]
             memory = tuple(b for b in stmt.buffers if b not in registers)
             context = place_buffers(context, replace(stmt, buffers=memory))
             if registers:
@@ -86,10 +80,7 @@ def _emit(stmt: Stmt, context: Context, unroll: int) -> None:
             with out.block(f"if ({c_truth(cond, context.names)})"):
                 emit_block(body, context)
         case Apply():
-            if touches_tile(stmt, context):
-                emit_tile_apply(stmt, context)
-            else:
-                emit_points(stmt, context)
+            _emit_apply(stmt, context)
         case Hint("prefetch", _, access) if access is not None:
             out.line(f"__builtin_prefetch({_cell(access, context)});")
         case Hint() | Barrier() | Commit() | Wait():
@@ -102,16 +93,44 @@ def _emit(stmt: Stmt, context: Context, unroll: int) -> None:
             assert_never(stmt)
 
 
+def _emit_apply(apply: Apply, context: Context) -> None:
+    touched = [context.tiles[a.buffer] for a in _accesses(apply) if a.buffer in context.tiles]
+    if any(tile.special for tile in touched):
+        emit_tile_apply(apply, context)
+    elif touched or _narrow(apply, context) or not emit_rows(apply, context):
+        emit_apply(apply, context)
+
+
+def _accesses(apply: Apply) -> tuple[Access, ...]:
+    return (apply.destination, *accesses(apply.value))
+
+
+def _narrow(apply: Apply, context: Context) -> bool:
+    """Some tensor or buffer has another element type than f32."""
+    places = [context.places.get(a.buffer) for a in _accesses(apply)]
+    return any(place is not None and place.kind != F32 for place in places)
+
+
+def _in_registers(buffer: Buffer, rest: Sequence[Stmt], context: Context) -> bool:
+    """Agents forked below the driver are C functions of their own: they share memory only."""
+    shared = context.level == "driver" and any(isinstance(s, Par) for s in statements(rest))
+    return id(buffer) in context.output.lanes and not shared
+
+
 def _cell(access: Access, context: Context) -> str:
     place = context.place(access.buffer)
     return f"{place.name} + {address(place, access, {}, context.names)}"
 
 
 def _emit_for(stmt: For, context: Context, unroll: int) -> None:
-    """A loop; unrolled, the iterations that do not fill a round follow it."""
+    """A loop; unrolled, the iterations that do not fill a round follow it.
+
+    Iterations up to ``main_v`` are known to be inside all bounds; those after it test them.
+    """
     inside, out, name = bind(context, stmt.var, stmt.lo, stmt.hi), context.writer, f"i_{stmt.var}"
     lo, hi = c_integer(stmt.lo, context.names), c_integer(stmt.hi, context.names)
-    if unroll == 1:
+    split = _splits(stmt, inside) if context.level == "agent" else ()
+    if unroll == 1 and not split:
         with out.block(
             f"for (int64_t {name} = {lo}, end_{name} = {hi}; {name} < end_{name}; {name}++)"
         ):
@@ -121,13 +140,69 @@ def _emit_for(stmt: For, context: Context, unroll: int) -> None:
     with out.block(""):
         out.line(f"int64_t {name} = {lo};")
         out.line(f"const int64_t end_{name} = {hi};")
-        with out.block(f"for (; {name} + {unroll} <= end_{name}; {name} += {unroll})"):
+        if not split:
+            _rounds(stmt, inside, unroll, f"end_{name}")
+            return
+        ends = [_last(form, stmt.var, inside) for form in split]
+        end = f"end_{name}"
+        for text in ends:
+            end = f"fw_min({end}, {text})"
+        out.line(f"const int64_t main_{name} = {end};")
+        deeper = replace(inside, splits=inside.splits + 1)
+        known = replace(deeper, facts=(*inside.facts, *split))
+        _rounds(stmt, known, unroll, f"main_{name}")
+        _rounds(stmt, deeper, 1, f"end_{name}")
+
+
+def _rounds(stmt: For, inside: Context, unroll: int, end: str) -> None:
+    out, name = inside.writer, f"i_{stmt.var}"
+    if unroll > 1:
+        with out.block(f"for (; {name} + {unroll} <= {end}; {name} += {unroll})"):
             for step in range(unroll):
                 shifted = {**inside.names, stmt.var: f"({name} + {step})" if step else name}
                 with out.block(""):
                     emit_block(stmt.body, replace(inside, names=shifted))
-        with out.block(f"for (; {name} < end_{name}; {name}++)"):
-            emit_block(stmt.body, inside)
+    with out.block(f"for (; {name} < {end}; {name}++)"):
+        emit_block(stmt.body, inside)
+
+
+def _splits(stmt: For, inside: Context) -> tuple[Linear, ...]:
+    """Facts that hold up to some iteration and would spare the body its tests."""
+    if inside.splits >= MOST_SPLITS or any(t.special for t in inside.tiles.values()):
+        return ()
+    forms = wanted(stmt.body, inside, _uses_facts, _declared)
+    return tuple(f for f in forms if turning(f, stmt.var) is not None)
+
+
+def _last(form: Linear, var: str, context: Context) -> str:
+    """The first iteration where ``rest - k * var >= 0`` no longer holds."""
+    step, rest = turning(form, var), form_text(without(form, var), {}, context.names)
+    return f"{rest} + 1" if step == 1 else f"fw_floor_div({rest}, {step}) + 1"
+
+
+def _emit_versions(block: Sequence[Stmt], context: Context) -> None:
+    """The block, twice where facts about this agent would spare its loops their tests."""
+    forms = wanted(block, context, _uses_facts, _declared) if context.splits < MOST_SPLITS else ()
+    if not forms:
+        emit_block(block, context)
+        return
+    deeper, out = replace(context, splits=context.splits + 1), context.writer
+    with out.block(f"if ({' && '.join(fact_text(f, context) for f in forms)})"):
+        emit_block(block, replace(deeper, facts=(*context.facts, *forms)))
+    with out.block("else"):
+        emit_block(block, deeper)
+
+
+def _uses_facts(apply: Apply, context: Context) -> bool:
+    return any(a.buffer in context.tiles for a in _accesses(apply)) or _narrow(apply, context)
+
+
+def _declared(alloc: Alloc, rest: Sequence[Stmt], context: Context) -> Context | None:
+    """``context`` with the register tiles of ``alloc``; None for one that sees to its bounds."""
+    tiles = {b.name: tile_of(b, context) for b in alloc.buffers if _in_registers(b, rest, context)}
+    if _special(tiles, alloc, rest, context) is not None:
+        return None
+    return replace(context, tiles={**context.tiles, **tiles})
 
 
 def _tell(context: Context, name: str) -> None:
@@ -161,7 +236,7 @@ def _emit_phase(par: Par, context: Context) -> None:
         unpack(context, phase)
         with phase.block("for (int64_t at = lo; at < hi; at++)"):
             _coordinates(par, context, phase)
-            emit_block(par.body, agent)
+            _emit_versions(par.body, agent)
     output.functions.append(phase.text())
     count = " * ".join(c_integer(extent, context.names) for extent in par.extents)
     context.writer.line(f"fw_parallel({name}, e, {count}, e->threads);")
@@ -177,109 +252,21 @@ def _coordinates(par: Par, context: Context, phase: Writer) -> None:
     phase.line(f"const int64_t i_{par.vars[0]} = {rest};")
 
 
-def unpack(context: Context, writer: Writer) -> None:
-    """What the driver has in sight, as constants of the function."""
-    for kind, name in context.environment:
-        space = "" if kind.endswith("*") else " "
-        writer.line(f"{kind}{space}const {name} FW_MAYBE = e->{name};")
-
-
 def emit_tile(alloc: Alloc, rest: Sequence[Stmt], context: Context) -> None:
-    """The rest of a block that has tiles: in a function of its own, unless it is in one already."""
-    tiles = {b.name: replace(tile_of(b, context)) for b in alloc.buffers}
-    special = None
-    if not context.tiles and len(tiles) == 1:
-        special = specialised(next(iter(tiles.values())), alloc, rest, context)
-    if special is None:
-        inside = replace(context, tiles={**context.tiles, **tiles})
-        for tile in tiles.values():
-            declare(tile, context.writer)
-        emit_block(rest, inside)
+    """The rest of a block that has tiles: in a function of its own where that spares bounds."""
+    tiles = {b.name: tile_of(b, context) for b in alloc.buffers}
+    special = _special(tiles, alloc, rest, context)
+    if special is not None:
+        emit_tile_function(alloc.buffers[0].name, special, rest, context, emit_block)
         return
-    _emit_tile_function(alloc.buffers[0].name, special, rest, context)
+    for tile in tiles.values():
+        declare(tile, context.writer)
+    emit_block(rest, replace(context, tiles={**context.tiles, **tiles}))
 
 
-def _emit_tile_function(buffer: str, tile: Tile, rest: Sequence[Stmt], context: Context) -> None:
-    output, body = context.output, Writer()
-    name = output.fresh("tile")
-    inside = replace(context, writer=body, level="agent", tiles={buffer: tile})
-    given = ["const fw_env *const e", *(_declared(k, n) for k, n in context.locals)]
-    constants = [
-        "const int64_t columns",
-        "const int rows",
-        "const int vectors",
-        "const int partial",
-    ]
-    with body.block(f"FW_INLINE void {name}({', '.join([*given, *constants])})"):
-        unpack(context, body)
-        body.line("(void)columns, (void)partial;")
-        _prefetch_stores(buffer, rest, inside)
-        declare(tile, body)
-        emit_block(rest, inside)
-    output.functions.append(body.text())
-    output.functions.append(_ragged_function(name, tile, context).text())
-    _call_tile(name, tile, context)
-
-
-def _declared(kind: str, name: str) -> str:
-    return f"{kind}const {name}" if kind.endswith("*") else f"const {kind} {name}"
-
-
-def _prefetch_stores(buffer: str, rest: Sequence[Stmt], context: Context) -> None:
-    """The rows that the tile is stored to, asked for before it is computed."""
-    stores = [a for a in applies(rest) if a.destination.buffer != buffer]
-    if not stores:
-        return
-    first, tile = stores[0], context.tiles[buffer]
-    place = context.place(first.destination.buffer)
-    read = next(a for a in accesses(first.value) if a.buffer == buffer)
-    row, column = [getattr(i, "name", "") for i in read.index]
-    width = tile.vectors * context.output.target.lanes
-    for at in range(tile.rows):
-        cells = []
-        for last in (0, width - 1):
-            values: dict[str, Expr] = {row: num(at), column: num(last)}
-            offset = address(place, first.destination, values, context.names)
-            cells.append(f"__builtin_prefetch({place.name} + {offset}, 1);")
-        context.writer.line(f"if ({at} < rows) {{ {' '.join(cells)} }}")
-
-
-def _ragged_function(name: str, tile: Tile, context: Context) -> Writer:
-    """Smaller tiles: fewer vectors with all rows, fewer rows with all vectors."""
-    out = Writer()
-    given = [_declared(k, n) for k, n in context.locals]
-    arguments = ", ".join(["e", *(n for _, n in context.locals)])
-    parameters = ["const fw_env *const e", *given, "const int64_t height", "const int64_t columns"]
-    head = f"static __attribute__((noinline)) void {name}_ragged({', '.join(parameters)})"
-    lanes = context.output.target.lanes
-    with out.block(head):
-        full = f"switch (height >= {tile.rows} ? fw_ceil_div(columns, {lanes}) : 0)"
-        with out.block(full):
-            out.line("case 0: break;")
-            for vectors in range(1, tile.vectors + 1):
-                label = "default" if vectors == tile.vectors else f"case {vectors}"
-                call = f"{name}({arguments}, columns, {tile.rows}, {vectors}, 1)"
-                out.line(f"{label}: {call}; return;")
-        with out.block("switch (height)"):
-            for rows in range(1, tile.rows):
-                call = f"{name}({arguments}, columns, {rows}, {tile.vectors}, 1)"
-                out.line(f"case {rows}: {call}; return;")
-    return out
-
-
-def _call_tile(name: str, tile: Tile, context: Context) -> None:
-    if tile.row_bound is None or tile.column_bound is None:
-        raise AssertionError("a special tile has bounds")
-    out, names = context.writer, context.names
-    left = [
-        f"{c_integer(b.limit, names)} - ({form_text(b.form, {}, names)})"
-        for b in (tile.row_bound, tile.column_bound)
-    ]
-    width = tile.vectors * context.output.target.lanes
-    arguments = ", ".join(["e", *(n for _, n in context.locals)])
-    with out.block(""):
-        out.line(f"const int64_t height = {left[0]}, columns = {left[1]};")
-        out.line(f"if (height >= {tile.rows} && columns >= {width})")
-        out.line(f"    {name}({arguments}, columns, {tile.rows}, {tile.vectors}, 0);")
-        out.line("else if (height > 0 && columns > 0)")
-        out.line(f"    {name}_ragged({arguments}, height, columns);")
+def _special(
+    tiles: Mapping[str, Tile], alloc: Alloc, rest: Sequence[Stmt], context: Context
+) -> Tile | None:
+    if context.tiles or len(tiles) != 1:
+        return None
+    return specialised(next(iter(tiles.values())), alloc, rest, context)

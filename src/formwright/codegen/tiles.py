@@ -6,15 +6,17 @@ A block that allocates a register buffer becomes a C function of its own with th
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from formwright.base.diagnostics import fail
 from formwright.codegen.cexpr import c_integer, c_truth
 from formwright.codegen.context import Context, Tile, Writer
+from formwright.codegen.elements import F32
 from formwright.codegen.fold import fold
 from formwright.codegen.linear import linear, range_of, surely_nonnegative, without
 from formwright.codegen.places import Bound, Place, address, bound_text, bounds
 from formwright.codegen.points import bind_box, lanes_inside
-from formwright.codegen.values import updated
+from formwright.codegen.values import updated, value_text
 from formwright.ir.expr import ZERO, Expr, Num, Var, num
 from formwright.ir.program import (
     Access,
@@ -26,60 +28,33 @@ from formwright.ir.program import (
     If,
     Par,
     Stmt,
+    Value,
 )
 from formwright.ir.rewrite import accesses, free_names
 
-MOST_REGISTERS = 2
-"""A tile may have this many times the registers of the target; the compiler spills the rest."""
 
-
-def fits_registers(buffer: Buffer, block: Sequence[Stmt], context: Context) -> bool:
-    """Constant shape, whole vectors, and each access by the same plain names or constants."""
-    lanes = context.output.target.lanes
-    sizes = [s.value.numerator for s in buffer.shape if isinstance(s, Num)]
-    if len(sizes) != len(buffer.shape) or not 1 <= len(sizes) <= 2 or buffer.ring is not None:
-        return False
-    vectors = sizes[-1] // lanes * (sizes[0] if len(sizes) == 2 else 1)
-    if sizes[-1] % lanes != 0 or vectors > MOST_REGISTERS * context.output.target.registers:
-        return False
-    return all(_plain(a, apply) for apply in applies(block) for a in _of(apply, buffer.name))
-
-
-def _plain(access: Access, apply: Apply) -> bool:
-    names = [v.name for v in apply.box]
-    last = access.index[-1]
-    if not isinstance(last, Var) or last.name not in names:
-        return False
-    return all(
-        isinstance(i, Num) or (isinstance(i, Var) and i.name in names and i != last)
-        for i in access.index[:-1]
-    )
+def statements(block: Sequence[Stmt]) -> Iterator[Stmt]:
+    """All statements of a block, those inside others too."""
+    for stmt in block:
+        yield stmt
+        if isinstance(stmt, For | If | Par):
+            yield from statements(stmt.body)
 
 
 def applies(block: Sequence[Stmt]) -> Iterator[Apply]:
-    for stmt in block:
-        match stmt:
-            case Apply():
-                yield stmt
-            case For(_, _, _, body) | If(_, body) | Par(_, _, _, body):
-                yield from applies(body)
-            case _:
-                pass
+    return (stmt for stmt in statements(block) if isinstance(stmt, Apply))
 
 
 def _of(apply: Apply, buffer: str) -> list[Access]:
     return [a for a in (apply.destination, *accesses(apply.value)) if a.buffer == buffer]
 
 
-def touches_tile(apply: Apply, context: Context) -> bool:
-    return any(_of(apply, name) for name in context.tiles)
-
-
 def tile_of(buffer: Buffer, context: Context) -> Tile:
-    """The tile of a register buffer that fits."""
-    sizes = [s.value.numerator for s in buffer.shape if isinstance(s, Num)]
-    rows = sizes[0] if len(sizes) == 2 else 1
-    return Tile(f"r_{buffer.name}", rows, sizes[-1] // context.output.target.lanes)
+    """The tile of a register buffer: vectors where its last dimension is lanes, else scalars."""
+    sizes = tuple(int(s.value) for s in buffer.shape if isinstance(s, Num))
+    if not context.output.lanes[id(buffer)]:
+        return Tile(f"r_{buffer.name}", sizes, 0)
+    return Tile(f"r_{buffer.name}", sizes[:-1], sizes[-1] // context.output.target.lanes)
 
 
 def specialised(tile: Tile, alloc: Alloc, block: Sequence[Stmt], context: Context) -> Tile | None:
@@ -89,7 +64,9 @@ def specialised(tile: Tile, alloc: Alloc, block: Sequence[Stmt], context: Contex
     ``base + row, base + column``, every time at the same place.
     """
     buffer = alloc.buffers[0]
-    if len(alloc.buffers) != 1 or len(buffer.shape) != 2:
+    if len(alloc.buffers) != 1 or len(buffer.shape) != 2 or tile.vectors == 0:
+        return None
+    if any(_other_type(a, context) for apply in applies(block) for a in _every(apply)):
         return None
     found: set[tuple[Bound, ...]] = set()
     for apply in applies(block):
@@ -106,6 +83,15 @@ def specialised(tile: Tile, alloc: Alloc, block: Sequence[Stmt], context: Contex
         return None
     row, column = found.pop()
     return replace(tile, row_bound=row, column_bound=column, special=True)
+
+
+def _every(apply: Apply) -> tuple[Access, ...]:
+    return (apply.destination, *accesses(apply.value))
+
+
+def _other_type(access: Access, context: Context) -> bool:
+    place = context.places.get(access.buffer)
+    return place is not None and place.kind != F32
 
 
 def _store_limits(
@@ -148,6 +134,10 @@ class TileLeaves:
     at_vector: int = 0
     own: Writer = field(default_factory=Writer)
     vector: bool = True
+    multiply_add: str = "fw_fma"
+
+    def constant(self, _value: Value) -> str | None:
+        return None
 
     def read(self, access: Access) -> str:
         if access.buffer in self.context.tiles:
@@ -220,10 +210,11 @@ class TileLeaves:
             raise fail("an index along the vector is no value of a register tile", expr.span)
         return f"fw_splat((float)({c_integer(expr, self._row_names())}))"
 
-    def condition(self, expr: Expr) -> str:
-        if self.column in free_names(expr):
-            raise fail("a condition along the vector is not emitted on register tiles", expr.span)
-        return c_truth(expr, self._row_names())
+    def choice(self, cond: Expr, then: Value, other: Value) -> str:
+        if self.column in free_names(cond):
+            raise fail("a condition along the vector is not emitted on these tiles", cond.span)
+        test = c_truth(cond, self._row_names())
+        return f"({test} ? {value_text(then, self)} : {value_text(other, self)})"
 
     def _values(self) -> dict[str, Expr]:
         lanes = self.context.output.target.lanes
@@ -272,8 +263,14 @@ def _mentions(access: Access, name: str) -> bool:
 
 
 def declare(tile: Tile, writer: Writer) -> None:
-    for row in range(tile.rows):
-        names = ", ".join(f"{tile.name}_{row}_{v}" for v in range(tile.vectors))
+    """The variables of a tile. Only those of a special one are surely written before a read."""
+    start = "" if tile.special else " = {0}"
+    for index in product(*(range(size) for size in tile.leading)):
+        name = "_".join([tile.name, *map(str, index)])
+        if tile.vectors == 0:
+            writer.line(f"float {name} = 0.0f;")
+            continue
+        names = ", ".join(f"{name}_{v}{start}" for v in range(tile.vectors))
         writer.line(f"fw_vec {names};")
 
 

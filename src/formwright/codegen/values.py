@@ -8,7 +8,7 @@ from formwright.ir.expr import Expr
 from formwright.ir.program import Access, Index, Literal, Op, Read, Select, Value
 
 _SCALAR = {
-    "exp": "expf",
+    "exp": "fw_exp",
     "sqrt": "sqrtf",
     "rsqrt": "fw_rsqrtf",
     "max": "fw_larger",
@@ -26,13 +26,21 @@ _VECTOR = {
 class Leaves(Protocol):
     """How accesses and index expressions are read at one point (or one vector) of a box."""
 
-    vector: bool
+    @property
+    def vector(self) -> bool: ...
+
+    @property
+    def multiply_add(self) -> str:
+        """The helper for ``a * b + c`` of these leaves."""
+
+    def constant(self, value: Value) -> str | None:
+        """The text of a value that all lanes share, where that is computed once; else None."""
 
     def read(self, access: Access) -> str: ...
 
     def index(self, expr: Expr) -> str: ...
 
-    def condition(self, expr: Expr) -> str: ...
+    def choice(self, cond: Expr, then: Value, other: Value) -> str: ...
 
 
 def float_text(value: Fraction) -> str:
@@ -43,18 +51,20 @@ def float_text(value: Fraction) -> str:
 
 def value_text(value: Value, leaves: Leaves) -> str:
     """C text of ``value``: a ``float``, or a ``fw_vec`` where the leaves are vectors."""
+    shared = leaves.constant(value)
+    if shared is not None:
+        return shared
     match value:
         case Literal(number):
             if not leaves.vector:
                 return float_text(number)
-            return "(fw_vec){0}" if number == 0 else f"fw_splat({float_text(number)})"
+            return "(fw_vec){0}" if number == 0 else f"fw_all({float_text(number)})"
         case Read(access):
             return leaves.read(access)
         case Index(expr):
             return leaves.index(expr)
         case Select(cond, then, other):
-            test = leaves.condition(cond)
-            return f"({test} ? {value_text(then, leaves)} : {value_text(other, leaves)})"
+            return leaves.choice(cond, then, other)
         case Op("neg", (arg,)):
             return f"(-{value_text(arg, leaves)})"
         case Op("+" | "-" | "*" | "/" as op, (left, right)):
@@ -73,10 +83,11 @@ def updated(op: str, old: str, value: Value, leaves: Leaves) -> str:
     match op, value:
         case "=", _:
             return value_text(value, leaves)
-        case "+=", Op("*", (left, right)) if leaves.vector:
-            return f"fw_fma({value_text(left, leaves)}, {value_text(right, leaves)}, {old})"
+        case "+=", Op("*", (left, right)):
+            factors = f"{value_text(left, leaves)}, {value_text(right, leaves)}"
+            return f"{leaves.multiply_add}({factors}, {old})"
         case "+=", _:
             return f"{old} + {value_text(value, leaves)}"
         case _:
             larger = _VECTOR["max"] if leaves.vector else _SCALAR["max"]
-            return f"{larger}({old}, {value_text(value, leaves)})"
+            return f"{larger}({value_text(value, leaves)}, {old})"

@@ -67,25 +67,6 @@ FW_INLINE fw_vec fw_splat(float x) {
 #endif
     return v;
 }
-FW_INLINE float fw_larger(float a, float b) { return a > b ? a : b; }
-FW_INLINE float fw_smaller(float a, float b) { return a < b ? a : b; }
-FW_INLINE float fw_rsqrtf(float x) { return 1.0f / sqrtf(x); }
-#define FW_LANEWISE_1(name, scalar) \
-    FW_INLINE fw_vec name(fw_vec a) { \
-        for (int i = 0; i < FW_LANES; i++) a[i] = scalar(a[i]); \
-        return a; \
-    }
-#define FW_LANEWISE_2(name, scalar) \
-    FW_INLINE fw_vec name(fw_vec a, fw_vec b) { \
-        for (int i = 0; i < FW_LANES; i++) a[i] = scalar(a[i], b[i]); \
-        return a; \
-    }
-FW_LANEWISE_1(fw_vec_exp, expf)
-FW_LANEWISE_1(fw_vec_sqrt, sqrtf)
-FW_LANEWISE_1(fw_vec_rsqrt, fw_rsqrtf)
-FW_LANEWISE_2(fw_vec_max, fw_larger)
-FW_LANEWISE_2(fw_vec_min, fw_smaller)
-
 /* to[4 columns][4 rows] = from[4 rows][4 columns]: rows of `from` are `row` apart, of `to` `column`. */
 FW_INLINE void fw_transpose_4(const float *from, int64_t row, float *to, int64_t column) {
     const fw_four a = *(const fw_four_any *)from, b = *(const fw_four_any *)(from + row);
