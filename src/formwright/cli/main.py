@@ -5,7 +5,13 @@ import sys
 import typer
 
 from formwright.base.diagnostics import InputError
-from formwright.cli import chip_commands, ground_commands, run_commands, template_commands
+from formwright.cli import (
+    chip_commands,
+    ground_commands,
+    roofline_commands,
+    run_commands,
+    template_commands,
+)
 from formwright.cli.output import BAD_INPUT, INTERRUPTED, report_error
 
 # The base of all usage errors; typer carries it under a private name.
@@ -23,6 +29,7 @@ template_commands.register(app)
 run_commands.register(app)
 ground_commands.register(app)
 chip_commands.register(app)
+roofline_commands.register(app)
 
 
 def main() -> None:

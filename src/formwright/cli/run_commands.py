@@ -1,4 +1,4 @@
-"""The main job and what follows it: run, requalify."""
+"""The main job and what follows it: run, qualify, requalify."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,17 +20,74 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> int:
     """From a problem to qualified kernels. The same command resumes an interrupted run."""
+    from formwright.flow.rooflining import roofline_of_run
     from formwright.flow.run import run_problem
     from formwright.report.progress import Progress
+    from formwright.report.roofline import print_bounds
+    from formwright.report.roofline_files import write_roofline
     from formwright.report.runs import print_run
 
     with Progress(progress_console(), quiet=quiet) as progress:
         result = run_problem(problem, out, set_, progress)
+        roofline = roofline_of_run(out)
+    written = () if roofline is None else write_roofline(roofline, out / "report")
     if json_:
-        emit_json(result.as_json())
+        shown = None if roofline is None else roofline.as_json()
+        emit_json(result.as_json() | {"roofline": shown})
     else:
         print_run(console(), result)
+        if roofline is not None:
+            print_bounds(console(), roofline)
+            print(f"  drawn in {', '.join(map(str, written))}")
     return HELD if result.held else NOT_MET
+
+
+def qualify(
+    kernel: Annotated[
+        Path, typer.Argument(help="A C file, a library (.so), or a folder with one of them.")
+    ],
+    contract: Annotated[
+        str,
+        typer.Option(
+            "--contract", help="An operator (gemm, gemv:bf16), a .toml file or a contract.json."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Where the artifact goes.")] = Path("out"),
+    at: Annotated[str, typer.Option("--at", help="The shape it is for: M=640,N=11,K=2000.")] = "",
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of fw_call.")] = 1,
+    function: Annotated[
+        str, typer.Option("--function", help="The plain C function, if not `kernel`.")
+    ] = "",
+    flag: Annotated[
+        list[str] | None, typer.Option("--flag", help="A compiler flag: --flag=-O3. Repeat it.")
+    ] = None,
+    json_: Json = False,
+) -> int:
+    """Judge a kernel that somebody else wrote, by the rules of our own.
+
+    C source has `fw_call`, or a function `void kernel(const float *A, …, float *out, int64_t M, …)`
+    with the tensors and extents of the contract in order.
+    """
+    from formwright.flow.judging import judge_kernel
+    from formwright.flow.stating import parsed_shape
+    from formwright.report.judgements import print_judgement
+
+    with progress_console().status("building") as status:
+        judged = judge_kernel(
+            kernel,
+            contract,
+            out,
+            shape=parsed_shape(at) if at else None,
+            threads=threads,
+            function=function or None,
+            flags=tuple(flag or ()),
+            progress=lambda stage, done, total: status.update(f"{stage}: {done} of {total}"),
+        )
+    if json_:
+        emit_json(judged.as_json())
+    else:
+        print_judgement(console(), judged)
+    return HELD if judged.held else NOT_MET
 
 
 def requalify(
@@ -51,4 +108,5 @@ def requalify(
 
 def register(app: typer.Typer) -> None:
     app.command(epilog="Example: formwright run examples/gemm.toml --out out")(run)
+    app.command(epilog="Example: formwright qualify mine.c --contract gemm --out out")(qualify)
     app.command(epilog="Example: formwright requalify out/artifacts/square")(requalify)

@@ -1,0 +1,91 @@
+"""Kernels under their roofs as text, and the figures of both as they are printed."""
+
+from rich.console import Console
+from rich.table import Table
+
+from formwright.flow.rooflining import Kernel, Roofline
+from formwright.roofline import LevelUse
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+NO_COUNTERS = "Bytes are modelled from the program text; no counter was read. 100 % is the roof."
+
+
+def scaled(value: float, unit: str) -> str:
+    """Three digits and a decimal prefix: ``184 Gflop/s``."""
+    for scale, prefix in _PREFIXES:
+        if value >= scale:
+            return f"{value / scale:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def shape_text(kernel: Kernel) -> str:
+    return " ".join(f"{n}={v}" for n, v in kernel.extents.items())
+
+
+def rate_text(kernel: Kernel) -> str:
+    """Time and rate, with where the time is from."""
+    point = kernel.point
+    if point.seconds is None or point.rate is None:
+        return "no time is known"
+    return f"{point.seconds * 1e3:.3f} ms {point.timed}, {scaled(point.rate, 'flop/s')}" + (
+        "" if point.peak_share is None else f" ({point.peak_share:.0%} of the peak)"
+    )
+
+
+def print_roofline(console: Console, found: Roofline) -> None:
+    """The roofs, then each kernel with a row for each level, and what bounds it."""
+    roofs = found.roofs
+    parts = [] if roofs.peak is None else [f"peak {scaled(roofs.peak, 'flop/s')}"]
+    parts += [f"{v.name} {scaled(v.bandwidth, 'B/s')}" for v in roofs.levels if v.bandwidth]
+    console.print(
+        f"Roofs of {found.chip}, {roofs.threads} thread(s): {', '.join(parts)}",
+        markup=False,
+        soft_wrap=True,
+    )
+    for why in roofs.missing:
+        console.print(f"  {why}", markup=False, soft_wrap=True)
+    for kernel in found.kernels:
+        _print_kernel(console, kernel)
+    for name, why in found.left_out.items():
+        console.print(f"\n{name} is left out: {why}", markup=False, soft_wrap=True)
+    console.print(f"\n{NO_COUNTERS}", markup=False, soft_wrap=True)
+
+
+def print_bounds(console: Console, found: Roofline) -> None:
+    """A line for each kernel: what bounds it, or the question that is left."""
+    console.print("\nWhat bounds each, bytes modelled from the program text:", soft_wrap=True)
+    for kernel in found.kernels:
+        verdict = kernel.point.verdict
+        says = "no figure of this chip says" if verdict is None else verdict.says
+        told = f"  {kernel.point.name}: {rate_text(kernel)}; {says}"
+        console.print(told, markup=False, soft_wrap=True)
+
+
+def _print_kernel(console: Console, kernel: Kernel) -> None:
+    console.print(
+        f"\n{kernel.point.name} ({shape_text(kernel)}): {rate_text(kernel)}",
+        markup=False,
+        soft_wrap=True,
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("from", "moved", "flop/byte", "of roof", "mostly"):
+        left = heading in ("from", "mostly")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    for use in kernel.point.uses:
+        table.add_row(
+            use.level,
+            scaled(use.bytes, "B"),
+            "-" if use.intensity is None else f"{use.intensity:.3g}",
+            "-" if use.share is None else f"{use.share:.0%}",
+            _mostly(kernel, use),
+        )
+    console.print(table)
+    if kernel.point.verdict is not None:
+        console.print(f"  {kernel.point.verdict.says}", markup=False, soft_wrap=True)
+
+
+def _mostly(kernel: Kernel, use: LevelUse) -> str:
+    """The two buffers that move most there."""
+    most = sorted(kernel.intensity.moved[use.level], key=lambda m: -m.both)[:2]
+    return ", ".join(f"{m.buffer} {scaled(m.both, 'B')}" for m in most)

@@ -1,0 +1,128 @@
+"""The roofline as text, SVG and JSON, from the command and from kernels with given times."""
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from formwright.cli.main import run
+from formwright.flow.rooflining import Kernel, Roofline
+from formwright.report.roofline_files import write_roofline
+from formwright.report.roofline_svg import roofline_svg
+from formwright.roofline import Intensity, Moved, Roofs, point_of, roofs_of
+
+CHIP = """[chip]
+name = "test"
+
+[fields]
+cores = { value = 2, source = "test" }
+accumulators = { value = 128, source = "test" }
+vector_lanes = { value = 8, source = "test" }
+vector_registers = { value = 16, source = "test" }
+l1_bytes = { value = "32 KiB", source = "test" }
+l2_bytes = { value = "512 KiB", source = "test" }
+l3_bytes = { value = "32 MiB", source = "test" }
+tlb_entries = { value = 2048, source = "test" }
+clock = { value = "3 GHz", source = "test" }
+core_flops = { value = "90 GFLOP/s", source = "test" }
+dram_bandwidth = { value = "20 GB/s", source = "test" }
+core_dram_bandwidth = { value = "12 GB/s", source = "test" }
+l2_bandwidth = { value = "80 GB/s", source = "test" }
+l3_bandwidth = { value = "48 GB/s", source = "test" }
+"""
+SHAPE = ["--set", "M=64,N=128,K=96", "--threads", "1"]
+
+
+@pytest.fixture
+def chip(tmp_path: Path) -> str:
+    file = tmp_path / "test.toml"
+    file.write_text(CHIP, encoding="utf-8")
+    return str(file)
+
+
+def test_a_template_by_name(chip: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "report"
+    command = ["roofline", "packed_gemm", "--chip", chip, *SHAPE, "--json", "--svg", str(folder)]
+    assert run(command) == 0
+    found = json.loads(capsys.readouterr().out)
+    kernel = found["kernels"]["packed_gemm"]
+    assert found["evidence"] == "modelled"
+    assert kernel["timed"] == "modelled"
+    assert kernel["levels"]["dram"]["bytes"] == 4 * (64 * 96 + 96 * 128 + 64 * 128)
+    assert any("l1_bandwidth" in why for why in found["missing"])
+    text = (folder / "roofline.txt").read_text(encoding="utf-8")
+    assert "packed_gemm (M=64 N=128 K=96)" in text
+    assert "modelled" in text
+    ElementTree.parse(folder / "roofline.svg")
+
+
+def test_what_it_refuses(chip: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
+        ([str(tmp_path)], "holds no artifact"),
+        (["packed_gemm", "--chip", chip, *SHAPE, "--assign", "Mr=4"], "leaves out Nr"),
+        (["packed_gemm", "--chip", chip, *SHAPE, "--dtypes", "A"], "is not NAME=TYPE"),
+        (["packed_gemm", "--chip", chip, *SHAPE, "--dtypes", "A=i8"], "add it to the line dtypes"),
+        (["packed_gemm", "--chip", chip], "no value for the extent M"),
+    ):
+        assert run(["roofline", *arguments]) == 2
+        assert message in capsys.readouterr().err
+
+
+def _roofs() -> Roofs:
+    figures = {
+        "chip.l1_bytes": 32768,
+        "chip.l2_bytes": 524288,
+        "chip.l3_bytes": 1 << 25,
+        "chip.core_flops": 90 * 10**9,
+        "chip.l1_bandwidth": 150 * 10**9,
+        "chip.l2_bandwidth": 80 * 10**9,
+        "chip.l3_bandwidth": 48 * 10**9,
+        "chip.dram_bandwidth": 12 * 10**9,
+    }
+    return roofs_of(figures, 1)
+
+
+def _many(count: int) -> Roofline:
+    roofs = _roofs()
+    kernels = []
+    for n in range(count):
+        sizes = {"l1": 10**8, "l2": 5 * 10**7, "l3": 10**7, "dram": 10**6 * (1 + n % 3)}
+        moved = {name: (Moved("A", size, 0),) for name, size in sizes.items()}
+        intensity = Intensity({"*": 10**8, "+": 10**8}, moved)
+        point = point_of(f"kernel & {n}", intensity, roofs, 0.004 * (1 + 0.01 * n))
+        kernels.append(Kernel({"M": 8, "N": 4864}, intensity, point))
+    return Roofline("test", roofs, tuple(kernels), {})
+
+
+@pytest.mark.parametrize("count", [1, 7, 40])
+def test_labels_do_not_overlap(count: int) -> None:
+    drawn = roofline_svg(_many(count))
+    assert drawn is not None
+    ElementTree.fromstring(drawn)
+    assert len(drawn.encode()) < 4000 + 1100 * count
+    width, height = map(int, re.search(r'viewBox="0 0 (\d+) (\d+)"', drawn).groups())  # type: ignore[union-attr]
+    boxes = []
+    for x, y, anchor, text in re.findall(
+        r'<text(?: class="\w+")? x="(\d+)" y="(-?\d+)"(?: text-anchor="(\w+)")?[^>]*>([^<]*)<',
+        drawn,
+    ):
+        wide = 7.3 * len(text.replace("&amp;", "&"))
+        left = float(x) - {"middle": wide / 2, "end": wide, "": 0.0}[anchor]
+        boxes.append((left, float(y) - 10, left + wide, float(y) + 2))
+    assert len(boxes) >= 2 * count + 10
+    for n, (a, b, c, d) in enumerate(boxes):
+        assert 0 <= a <= c <= width + 8
+        assert 0 <= b <= d <= height
+        for e, f, g, h in boxes[n + 1 :]:
+            assert c <= e or g <= a or d <= f or h <= b
+
+
+def test_no_time_no_picture(tmp_path: Path) -> None:
+    roofs = _roofs()
+    intensity = Intensity({"*": 1}, {v.name: () for v in roofs.levels})
+    kernel = Kernel({}, intensity, point_of("a", intensity, roofs, None))
+    written = write_roofline(Roofline("test", roofs, (kernel,), {}), tmp_path)
+    assert [p.name for p in written] == ["roofline.txt"]
+    assert "no time is known" in written[0].read_text(encoding="utf-8")
