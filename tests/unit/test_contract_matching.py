@@ -6,7 +6,7 @@ import pytest
 
 from formwright.base.source import Source
 from formwright.contract.matching import matches
-from formwright.contract.operators import operator
+from formwright.contract.operators import OPERATORS, operator
 from formwright.ir.expr import Arith, Compare, Var, num
 from formwright.ir.program import Apply
 from formwright.lang import load, parse
@@ -49,7 +49,7 @@ def test_a_scope_that_is_narrower_than_the_contract_is_a_difference():
             "extents   N >= 1, M >= 1, K >= 0",
             "extents N, M, K; the contract has M, N, K in this order",
         ),
-        ("* B[k,N]", "+ B[k,N]", "value is not a product of two tensors"),
+        ("* B[k,N]", "+ B[k,N]", "computes C in another way than the contract"),
         ("A[M,k] * B[k,N]", "A[k,M] * B[k,N]", "input A[K,M] of the workload is A[M,K]"),
     ],
 )
@@ -81,7 +81,7 @@ def said(**change: object) -> list[str]:
 def test_other_globals_are_refused():
     _, template = load("packed_gemm")
     a, *rest = template.globals
-    assert "global A has element type bf16; the contract has f32" in said(
+    assert "global A has element type bf16; the workload has f32" in said(
         globals=(replace(a, dtype="bf16"), *rest)
     )
     assert f"global {a.name} is not A[M,K]" in said(
@@ -125,3 +125,87 @@ def test_a_condition_that_cannot_be_compared_is_no_match():
     scope = replace(template.scope, extents=(replace(m, condition=odd), *rest))
     (message,) = said(scope=scope)
     assert message.startswith("the scope's condition on M cannot be compared")
+
+
+def staged(name: str, dtypes: str = "") -> str:
+    """A template that states the contract's formula and writes its output."""
+    contract = operator(name).contract()
+    output = contract.output
+    lines = [
+        f"template {name}_rows : operator -> mapping",
+        "scope",
+        f"  workload {contract.formula[0]}",
+        *(f"  stage {line}" for line in reversed(contract.formula[1:])),
+        *([f"  dtypes {dtypes}"] if dtypes else []),
+        "  extents " + ", ".join(f"{e.name} >= {e.low}" for e in contract.extents),
+        "program",
+    ]
+    cell = f"{output.name}[{','.join('0' for _ in output.extents)}]"
+    reads = (f"{o.name}[{','.join('0' for _ in o.extents)}]" for o in contract.inputs)
+    stages = [line.partition("]")[0].partition("[") for line in contract.formula[1:]]
+    lines += [f"  alloc kept_{stage}[1] scratch" for stage, _, _ in stages]
+    lines += [f"  {cell} = {' * '.join(reads)}", *(["realise"] if stages else [])]
+    for stage, _, extents in stages:
+        lines.append(f"  {stage}[{','.join('0' for _ in extents.split(','))}] = kept_{stage}[at]")
+    return "\n".join([*lines, ""])
+
+
+def differences(name: str, text: str, dtypes: object = None) -> list[str]:
+    template = parse(Source("t.fw", text))
+    return [d.message for d in matches(template, operator(name).contract(dtypes=dtypes))]
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_the_formula_of_every_family_is_matched_by_itself(name):
+    assert differences(name, staged(name)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        ("softmax", "exp(X[R,C] - m[R]) / z[R]", "1 / z[R] * exp(X[R,C] - m[R])", ""),
+        ("softmax", "- m[R]) / z", "+ m[R]) / z", "computes Y in another way"),
+        ("softmax", "= max(c < C)", "= sum(c < C)", "the stage m is computed in another way"),
+        ("rmsnorm", "1/1000000", "1/100000", "computes Y in another way"),
+        ("rmsnorm", "X[T,H] * rsqrt", "g[H] * X[T,H] * rsqrt", "computes Y in another way"),
+        (
+            "prefill_attention",
+            "m[H,G,T] = max(j < T) select(j <= t",
+            "m[H,G,T] = max(j < T) select(j < t",
+            "the stage m is",
+        ),
+        ("decode_attention", "* rsqrt(index(D))", "", "the stage s is computed in another way"),
+    ],
+)
+def test_stages_are_compared_over_the_reals(name, old, new, words):
+    text = staged(name)
+    assert old in text
+    found = differences(name, text.replace(old, new))
+    assert any(words in message for message in found) if words else found == [], found
+
+
+def test_a_lost_stage_and_one_too_many_are_named():
+    text = staged("softmax").replace("X[R,C] - m[R]) / z[R]", "X[R,C] - m[R]) / w[R]")
+    text = text.replace("stage z[R]", "stage w[R]").replace("z[0] = kept_z", "w[0] = kept_z")
+    found = differences("softmax", text)
+    assert "the contract has no stage w" in found
+    assert "the workload has no stage z" in found
+
+
+def test_element_types_are_those_that_the_template_offers():
+    text = staged("softmax", "X f32 | bf16, Y f32 | bf16")
+    assert differences("softmax", text) == []
+    assert differences("softmax", text, "bf16") == []
+    (one, other) = differences("softmax", text, "f16")
+    assert one == "input X has element type f32 or bf16; the contract has f16"
+    assert other.startswith("output Y")
+
+
+def test_a_narrow_copy_is_no_loss_and_a_narrow_sum_is():
+    text = staged("gemv", "W bf16, x bf16, y bf16")
+    copy = "  alloc Wp[1] scratch bf16\n  Wp[l] = W[0,l] clip\n"
+    kept = text.replace("program\n", "program\n" + copy)
+    assert differences("gemv", kept, "bf16") == []
+    summed = kept.replace("Wp[l] = W[0,l]", "Wp[l] += W[0,l]")
+    (message,) = differences("gemv", summed, "bf16")
+    assert message.startswith("buffer Wp holds bf16: less exact")

@@ -1,24 +1,25 @@
 """Does a template compute what a contract asks for? The differences, each with its place."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from formwright.base.diagnostics import Diagnostic
 from formwright.contract.contract import Contract, Extent
+from formwright.contract.formulas import form_of, workload_of
 from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import Compare, Expr, Logic, Num, Var
 from formwright.ir.program import (
-    Access,
     Alloc,
     Apply,
     Arrive,
     Await,
     Barrier,
+    Buffer,
     Commit,
     For,
     Hint,
     If,
-    Op,
+    Literal,
     Par,
     Read,
     Stmt,
@@ -27,21 +28,51 @@ from formwright.ir.program import (
 )
 from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.template import Parameter, Template, Tensor
+from formwright.ir.types import with_dtypes
 
 
 def matches(template: Template, contract: Contract) -> tuple[Diagnostic, ...]:
     """Every difference between the template's scope, globals and program and the contract.
 
-    Empty: the template claims the contract's workload, on at least the contract's domain.
-    Whether its program keeps that claim is the verifier's question.
+    Empty: the template claims the contract's workload, for its element types, on at least
+    its domain. Whether its program keeps that claim is the verifier's question.
     """
+    unlike = tuple(_types(template, contract))
+    typed = template if unlike else typed_for(template, contract)
     return (
-        *_tensors(template, contract),
-        *_formula(template, contract),
-        *_domain(template, contract),
+        *_tensors(typed, contract),
+        *unlike,
+        *_formula(typed, contract),
+        *_domain(typed, contract),
         *_globals(template, contract),
-        *_program(template, contract),
+        *_program(typed, contract),
     )
+
+
+def typed_for(template: Template, contract: Contract) -> Template:
+    """``template`` for the element types of ``contract``. Raises ``ElementTypeError``."""
+    return with_dtypes(template, {o.name: o.dtype for o in contract.operands})
+
+
+def _hint(contract: Contract) -> str:
+    return "the contract is " + "; ".join(contract.formula)
+
+
+def _types(template: Template, contract: Contract) -> Iterator[Diagnostic]:
+    workload = template.scope.workload
+    tensors = {t.name: t for t in (*workload.inputs, workload.output)}
+    for operand in contract.operands:
+        tensor = tensors.get(operand.name)
+        if tensor is None:
+            continue
+        offered = (tensor.dtype, *tensor.also)
+        if operand.dtype not in offered:
+            yield Diagnostic(
+                f"{operand.role} {tensor.name} has element type {' or '.join(offered)}; "
+                f"the contract has {operand.dtype}",
+                workload.span,
+                f"write dtypes {tensor.name} {' | '.join((*offered, operand.dtype))}",
+            )
 
 
 def _tensors(template: Template, contract: Contract) -> Iterator[Diagnostic]:
@@ -53,7 +84,7 @@ def _tensors(template: Template, contract: Contract) -> Iterator[Diagnostic]:
             f"the workload has {len(workload.inputs)} inputs; "
             f"{contract.operator} has {len(contract.inputs)}",
             workload.span,
-            f"the contract is {contract.formula[0]}",
+            _hint(contract),
         )
         return
     for (role, tensor), operand in zip(declared, contract.operands, strict=True):
@@ -63,61 +94,29 @@ def _tensors(template: Template, contract: Contract) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 f"{role} {shown} of the workload is {asked} in the contract",
                 workload.span,
-                f"the contract is {contract.formula[0]}",
-            )
-        if tensor.dtype != operand.dtype:
-            yield Diagnostic(
-                f"{role} {tensor.name} has element type {tensor.dtype}; "
-                f"the contract has {operand.dtype}",
-                workload.span,
-                f"declare {tensor.name} as {operand.dtype}",
+                _hint(contract),
             )
 
 
 def _formula(template: Template, contract: Contract) -> Iterator[Diagnostic]:
-    workload = template.scope.workload
-    hint = f"the contract is {contract.formula[0]}"
-    if tuple(e for _, e in workload.reductions) != ("K",):
-        shown = ", ".join(f"{i} < {e}" for i, e in workload.reductions) or "nothing"
-        yield Diagnostic(
-            f"the workload sums over {shown}; the contract over k < K", workload.span, hint
-        )
-        return
-    if len(workload.indices) != 2:
-        yield Diagnostic("the workload's output is not a matrix", workload.span, hint)
-        return
-    row, column = workload.indices
-    term = workload.reductions[0][0]
-    left = (contract.inputs[0].name, (Var(row), Var(term)))
-    right = (contract.inputs[1].name, (Var(term), Var(column)))
-    factors = _factors(workload.value)
-    if factors is None:
-        yield Diagnostic(
-            "the workload's value is not a product of two tensors", workload.span, hint
-        )
-        return
-    if factors not in ((left, right), (right, left)):
-        shown = " * ".join(f"{n}[{','.join(_name(i) for i in index)}]" for n, index in factors)
-        yield Diagnostic(
-            f"the workload multiplies {shown}; the contract A[{row},{term}] * B[{term},{column}]",
-            workload.span,
-            hint,
-        )
-
-
-Factor = tuple[str, tuple[Expr, ...]]
-
-
-def _factors(value: Value) -> tuple[Factor, Factor] | None:
-    match value:
-        case Op("*", (Read(Access() as a), Read(Access() as b))):
-            return (a.buffer, a.index), (b.buffer, b.index)
-        case _:
-            return None
-
-
-def _name(expr: Expr) -> str:
-    return expr.name if isinstance(expr, Var) else "…"
+    """The output's line and those of the stages, whatever their order."""
+    scope = template.scope
+    wanted, stages = workload_of(contract)
+    hint = _hint(contract)
+    if form_of(scope.workload) != form_of(wanted):
+        told = f"the workload computes {scope.workload.output.name} in another way"
+        yield Diagnostic(f"{told} than the contract", scope.workload.span, hint)
+    known = {stage.output.name: stage for stage in stages}
+    for stage in scope.stages:
+        name = stage.output.name
+        if name not in known:
+            yield Diagnostic(f"the contract has no stage {name}", stage.span, hint)
+        elif form_of(stage) != form_of(known.pop(name)):
+            told = f"the stage {name} is computed in another way than in the contract"
+            yield Diagnostic(told, stage.span, hint)
+    missing = known.keys() - {s.output.name for s in scope.stages}
+    for name in sorted(missing):
+        yield Diagnostic(f"the workload has no stage {name}", scope.workload.span, hint)
 
 
 def _domain(template: Template, contract: Contract) -> Iterator[Diagnostic]:
@@ -136,7 +135,7 @@ def _domain(template: Template, contract: Contract) -> Iterator[Diagnostic]:
     for parameter, extent in zip(scope.extents, contract.extents, strict=True):
         fault = _narrower(parameter, extent)
         if fault is not None:
-            yield Diagnostic(fault, parameter.span, f"the contract is {contract.formula[0]}")
+            yield Diagnostic(fault, parameter.span, _hint(contract))
     for relation in scope.relations:
         if set(free_names(relation)) & set(asked):
             yield Diagnostic(
@@ -182,6 +181,8 @@ def _convex(condition: Expr, name: str) -> bool:
 
 def _globals(template: Template, contract: Contract) -> Iterator[Diagnostic]:
     shapes = {o.name: o for o in contract.operands}
+    workload = template.scope.workload
+    types = {t.name: t.dtype for t in (*workload.inputs, workload.output)}
     for buffer in template.globals:
         if buffer.name not in shapes:
             yield Diagnostic(
@@ -196,10 +197,10 @@ def _globals(template: Template, contract: Contract) -> Iterator[Diagnostic]:
                 f"global {buffer.name} is not {operand.name}[{','.join(operand.extents)}]",
                 buffer.span,
             )
-        if buffer.dtype != operand.dtype:
+        if buffer.dtype != types.get(buffer.name, buffer.dtype):
             yield Diagnostic(
                 f"global {buffer.name} has element type {buffer.dtype}; "
-                f"the contract has {operand.dtype}",
+                f"the workload has {types[buffer.name]}",
                 buffer.span,
             )
     for name in shapes:
@@ -214,18 +215,15 @@ def _program(template: Template, contract: Contract) -> Iterator[Diagnostic]:
     written: set[str] = set()
     read: set[str] = set()
     inputs = {o.name for o in contract.inputs}
+    types = {b.name: b.dtype for b in template.globals}
+    narrow: list[Buffer] = []
+    rounding: set[str] = set()
     for stmt in _statements(template.program):
         match stmt:
             case Alloc(buffers):
-                for buffer in buffers:
-                    if buffer.dtype not in _WIDE_ENOUGH:
-                        yield Diagnostic(
-                            f"buffer {buffer.name} holds {buffer.dtype}: less exact than "
-                            f"the f32 in which the contract's bound lets sums be kept",
-                            buffer.span,
-                            "the tolerance comes from the contract, not from the program",
-                        )
-            case Apply(destination=destination, value=value):
+                types |= {b.name: b.dtype for b in buffers}
+                narrow += [b for b in buffers if b.dtype not in _WIDE_ENOUGH]
+            case Apply(destination=destination, op=op, value=value):
                 written.add(destination.buffer)
                 read.update(access.buffer for access in accesses(value))
                 if destination.buffer in inputs:
@@ -234,12 +232,33 @@ def _program(template: Template, contract: Contract) -> Iterator[Diagnostic]:
                         stmt.span,
                         "the contract lets it write the output's cells only",
                     )
+                if op != "=" or not _copies(value, types.get(destination.buffer), types):
+                    rounding.add(destination.buffer)
             case _:
                 continue
+    for buffer in narrow:
+        if buffer.name in rounding:
+            yield Diagnostic(
+                f"buffer {buffer.name} holds {buffer.dtype}: less exact than the f32 of "
+                "the contract's bound",
+                buffer.span,
+                "the bound comes from the contract, not from the program; copies may be narrow",
+            )
     if contract.output.name not in written:
         yield Diagnostic(f"the program never writes the output {contract.output.name}")
     for name in sorted(inputs - read):
         yield Diagnostic(f"the program never reads the input {name}")
+
+
+def _copies(value: Value, dtype: str | None, types: Mapping[str, str]) -> bool:
+    """A cell of the same element type, or zero: nothing is rounded."""
+    match value:
+        case Read(access):
+            return types.get(access.buffer) == dtype
+        case Literal(number):
+            return number == 0
+        case _:
+            return False
 
 
 def _statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
