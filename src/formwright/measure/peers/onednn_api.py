@@ -146,9 +146,9 @@ class OneDnn:
             held = (Argument * len(arguments))(*(Argument(k, v) for k, v in arguments.items()))
             packed.append((primitive, ctypes.c_int(len(arguments)), held))
         execute, wait = self.library.dnnl_primitive_execute, self.library.dnnl_stream_wait
-        stream = self.stream
+        stream, arrays = self.stream, self.kept
 
-        def run() -> None:
+        def run(kept: list[Any] = arrays) -> None:
             for primitive, count, held in packed:
                 if execute(primitive, stream, count, held):
                     raise RuntimeError("dnnl_primitive_execute failed")
