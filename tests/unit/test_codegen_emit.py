@@ -154,8 +154,36 @@ def test_the_avx512_code_compiles(tmp_path: Path) -> None:
 
 def test_packing_ahead_is_found() -> None:
     ahead = {**{k: v for k, v in SMALL.items() if k != "Nb"}, "Jb": 2}
-    assert emit_c(load("packed_gemm_ahead")[1], ahead, PLAIN).ahead == "B"
-    assert emit_c(load("packed_gemm")[1], SMALL, PLAIN).ahead is None
+    assert emit_c(load("packed_gemm_ahead")[1], ahead, PLAIN).ahead == ("B",)
+    assert emit_c(load("packed_gemm")[1], SMALL, PLAIN).ahead == ()
+
+
+TWO_PACKED = """
+template both : operator -> mapping
+scope
+  workload  y[N] = sum(k < K) A[N,k] * B[N,k] * x[k]
+  extents   N >= 1, K >= 1
+program
+  alloc P[N,K], Q[N,K] scratch
+  par grid i in N:
+    P[i,k] = A[i,k] over (k < K)
+  par grid i in N:
+    Q[i,k] = B[i,k] over (k < K)
+  par grid i in N:
+    alloc t[1] register
+    t[r] = 0
+    for k in 0 .. K:
+      t[r] += P[i,k] * Q[i,k] * READ
+    y[i] = t[0]
+"""
+
+
+@pytest.mark.parametrize(("read", "packed"), [("x[k]", ("A", "B")), ("x[k] * A[i,k]", ())])
+def test_several_inputs_are_packed_ahead_when_nothing_reads_them_later(
+    read: str, packed: tuple[str, ...]
+) -> None:
+    template = parse(Source("both.fw", TWO_PACKED.replace("READ", read)))
+    assert emit_c(template, {}, PLAIN).ahead == packed
 
 
 def test_targets_are_found_by_flags(tmp_path: Path) -> None:

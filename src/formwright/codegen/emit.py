@@ -1,10 +1,10 @@
 """C from a template and an assignment: decisions are constants, extents come at run time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from formwright.base.diagnostics import fail, nearest
-from formwright.codegen.ahead import ahead_count
+from formwright.codegen.ahead import ahead_count, packed_inputs
 from formwright.codegen.context import Context, Output, Writer
 from formwright.codegen.driver import (
     abi_text,
@@ -18,12 +18,12 @@ from formwright.codegen.linear import Range
 from formwright.codegen.places import tensor_place
 from formwright.codegen.registers import lanes_of
 from formwright.codegen.target import Target
-from formwright.codegen.tiles import applies, statements
+from formwright.codegen.tiles import statements
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Var
 from formwright.ir.inline import inlined
-from formwright.ir.program import If, Par, Stmt
-from formwright.ir.rewrite import accesses, free_names
+from formwright.ir.program import If, Par
+from formwright.ir.rewrite import free_names
 from formwright.ir.template import Parameter, Template
 
 LEAST_OF = 4096
@@ -50,7 +50,7 @@ class Emitted:
     """One C file. ``kernel`` is the part that comes from the program; the rest is fixed.
 
     ``tensors`` are the names in the order of the ABI (inputs, output), ``extents`` likewise;
-    ``ahead`` names the input that ``fw_prepare`` packs, if there is one.
+    ``ahead`` names the inputs that ``fw_prepare`` packs.
     """
 
     source: str
@@ -60,7 +60,7 @@ class Emitted:
     target: Target
     tensors: tuple[str, ...]
     extents: tuple[str, ...]
-    ahead: str | None
+    ahead: tuple[str, ...]
 
 
 def emit_c(template: Template, assignment: Mapping[str, int], target: Target) -> Emitted:
@@ -120,7 +120,7 @@ def emit_c(template: Template, assignment: Mapping[str, int], target: Target) ->
         target=target,
         tensors=tuple(order),
         extents=tuple(extents),
-        ahead=_input_of(program[:count], order[:-1]) if count else None,
+        ahead=packed_inputs(program[:count], order[:-1]),
     )
 
 
@@ -173,8 +173,3 @@ def _lowest(extent: Parameter) -> int:
 def _loops_of(template: Template) -> list[str]:
     workload = template.scope.workload
     return [*workload.output.extents, *(extent for _, extent in workload.reductions)]
-
-
-def _input_of(block: Sequence[Stmt], inputs: Sequence[str]) -> str:
-    read = {a.buffer for apply in applies(block) for a in accesses(apply.value)}
-    return next(name for name in inputs if name in read)
