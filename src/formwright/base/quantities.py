@@ -7,7 +7,16 @@ from fractions import Fraction
 from typing import Final, Literal
 
 Dimension = Literal[
-    "bytes", "frequency", "compute", "bandwidth", "time", "cycles", "area", "count", "ratio"
+    "bytes",
+    "frequency",
+    "compute",
+    "bandwidth",
+    "time",
+    "cycles",
+    "area",
+    "energy",
+    "count",
+    "ratio",
 ]
 
 UNITS: Final[Mapping[Dimension, Mapping[str, Fraction]]] = {
@@ -24,6 +33,7 @@ UNITS: Final[Mapping[Dimension, Mapping[str, Fraction]]] = {
     "time": {unit: Fraction(1, 1000**n) for n, unit in enumerate(("s", "ms", "us", "ns"))},
     "cycles": {"cycles": Fraction(1), "cycle": Fraction(1)},
     "area": {"mm2": Fraction(1), "um2": Fraction(1, 10**6)},
+    "energy": {u: Fraction(1, 1000**n) for n, u in enumerate(("J", "mJ", "uJ", "nJ", "pJ", "fJ"))},
     "count": {"": Fraction(1)},
     "ratio": {"": Fraction(1), "%": Fraction(1, 100)},
 }
@@ -37,6 +47,7 @@ BASE: Final[Mapping[Dimension, str]] = {
     "time": "s",
     "cycles": "cycles",
     "area": "mm2",
+    "energy": "J",
     "count": "",
     "ratio": "",
 }
@@ -55,7 +66,7 @@ class QuantityError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An exact number in the base unit of its dimension (bytes, Hz, flop/s, byte/s, s, …)."""
+    """An exact number in the base unit of its dimension (bytes, Hz, flop/s, byte/s, s, J, …)."""
 
     value: Fraction
     dimension: Dimension

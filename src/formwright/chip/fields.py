@@ -37,6 +37,10 @@ def _bandwidth(meaning: str) -> FieldKind:
     return FieldKind("bandwidth", 10 * _M, 1000 * _T, meaning)
 
 
+def _energy(meaning: str) -> FieldKind:
+    return FieldKind("energy", Fraction(0), Fraction(1, 1000), meaning)
+
+
 FIELDS: Final[Mapping[str, FieldKind]] = {
     "sms": _count(1, 65536, "streaming multiprocessors"),
     "shared_bytes": _size(_KIB, _KIB**3, "shared memory of one block"),
@@ -65,6 +69,12 @@ FIELDS: Final[Mapping[str, FieldKind]] = {
     "controller_area": _area("area of a controller that carries out transfers, one block"),
     "port_area": _area("area of one port of one bank of shared memory"),
     "entry_area": _area("area of one entry of the queue of transfers"),
+    "flop_energy": _energy("energy of one f32 operation"),
+    "l1_byte_energy": _energy("energy of one byte from the first-level cache"),
+    "l2_byte_energy": _energy("energy of one byte from the second-level cache"),
+    "l3_byte_energy": _energy("energy of one byte from the last-level cache"),
+    "shared_byte_energy": _energy("energy of one byte from shared memory"),
+    "dram_byte_energy": _energy("energy of one byte from memory"),
     "tlb_entries": _count(1, 2**20, "pages that the translation buffer of a core holds"),
 }
 

@@ -136,7 +136,10 @@ class Session:
             child.close()
             raise MeasureError(_refusal(reply))
         self.base = reply.a
-        self.way = reply.text
+        native = isinstance(self.program, Native)
+        self.way = "" if native else reply.text
+        # What a call needs beside its tensors; only a library of ours says so.
+        self.memory_bytes = int(reply.text) if native and reply.text.isdecimal() else None
         if child.level < Level.BUBBLEWRAP:
             child.level = _level(reply.b)
         try:

@@ -56,7 +56,8 @@ class Distribution:
     ``overhead_seconds`` is the cost of one batch that was taken off (waking the child up), and
     ``repeated`` how many batches were run again because the machine was busy with other things.
     ``level`` is how far the child was confined. ``prepare_seconds`` is what packing the inputs
-    of one call ahead took, outside the clock; ``way`` is how a library was called.
+    of one call ahead took, outside the clock; ``way`` is how a library was called. A library of
+    ours says how much memory a call needs beside its tensors: scratch, and inputs packed ahead.
     """
 
     samples: tuple[Sample, ...]
@@ -69,6 +70,7 @@ class Distribution:
     prepare_seconds: float | None = None
     tail: Tail | None = None
     way: str = ""
+    memory_bytes: int | None = None
 
     @property
     def median(self) -> float:
@@ -136,3 +138,24 @@ def verdict(interval: Interval, margin: float) -> Verdict:
 def clear(interval: Interval, target: float, margin: float) -> bool:
     """Whether the interval excludes ``target`` by a share ``margin`` of it."""
     return interval.low > target * (1 + margin) or interval.high < target * (1 - margin)
+
+
+@dataclass(frozen=True, slots=True)
+class TailRatio:
+    """p95 and p99 of one program over those of another; above 1, the other's tail is shorter.
+
+    ``regression``: the other's p95 is longer than ``limit`` times this one's.
+    """
+
+    p95: float
+    p99: float
+    limit: float
+    regression: bool
+
+
+def tail_ratio(slower: Distribution, faster: Distribution, limit: float) -> TailRatio | None:
+    """How the tails compare, where both were taken; the limit is on p95 of the second."""
+    a, b = slower.tail, faster.tail
+    if a is None or b is None or not b.p95 or not b.p99:
+        return None
+    return TailRatio(a.p95 / b.p95, a.p99 / b.p99, limit, b.p95 > limit * a.p95)

@@ -299,4 +299,5 @@ def _distribution(runner: Runner) -> Distribution:
         statistics.median(runner.prepares) if runner.prepares else None,
         tail_of(runner.tails, runner.tail_calls) if runner.tails else None,
         runner.session.way,
+        runner.session.memory_bytes,
     )

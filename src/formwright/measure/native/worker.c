@@ -209,7 +209,9 @@ int main(int argc, char **argv) {
         if (packed_size < 0 || (uint64_t)packed_size > s->scratch_limit)
             refuse("the library asks for more packed memory than the limit");
     }
-    answer(READY, 0, (uint64_t)(uintptr_t)base, level, NULL);
+    char memory[32];
+    snprintf(memory, sizeof memory, "%lld", (long long)(scratch_size + packed_size));
+    answer(READY, 0, (uint64_t)(uintptr_t)base, level, memory);
 
     for (;;) {
         const struct command *c = receive(&bytes);
