@@ -158,6 +158,6 @@ def test_the_order_of_overrides_does_not_matter():
 )
 def test_wrong_overrides_are_refused(text, message):
     with pytest.raises(InputError) as caught:
-        parse_overrides(text)
+        load_problem(EXAMPLE, parse_overrides(text))
     assert message in str(caught.value)
     assert all(d.hint for d in caught.value.diagnostics)
