@@ -21,6 +21,7 @@ from formwright.smt.goals import Query
 from formwright.smt.record import statement
 from formwright.smt.sites import sites_of
 from formwright.smt.slices import Slicer, program_goals
+from formwright.smt.targets import meaning_of
 from formwright.smt.terms import All, conj
 
 TILING = load_source("shared_memory_tiling").text
@@ -57,7 +58,7 @@ def test_a_goal_of_its_slice_is_the_goal_of_the_program(name: str) -> None:
     decisions = [d.name for d in template.decisions]
     sites = sites_of(template.program, template.globals)
     atoms, slicer, seen = Atoms(), Slicer(template), Counter[object]()
-    for goal in program_goals(sites, template.scope.workload, decisions, atoms, lambda _: False):
+    for goal in program_goals(sites, meaning_of(template), decisions, atoms, lambda _: False):
         assert goal.reads is not None, goal.name
         same = (goal.condition, goal.reads.what, goal.reads.named)
         part = slicer.slice(goal.reads).goal(

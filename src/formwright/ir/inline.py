@@ -29,6 +29,7 @@ def inlined(template: Template) -> Template:
         requires=tuple(replace(r, condition=f(r.condition)) for r in template.requires),
         program=program,
         globals=tuple(map_buffer(b, f) for b in template.globals),
+        realised=tuple(replace(r, index=tuple(f(i) for i in r.index)) for r in template.realised),
         cost=None if template.cost is None else _cost(template.cost, values),
         refinement=None
         if template.refinement is None

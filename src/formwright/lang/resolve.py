@@ -50,6 +50,7 @@ PROVABLE = (
     "divisor",
     "menu",
     "implied",
+    "stable",
 )
 """Names that the section ``prove`` of a template with a program may list."""
 

@@ -1,25 +1,33 @@
-"""Agreement with the workload, by terms: phantom and exact_once (and who states the rest)."""
+"""Agreement with the workload, line by line: phantom and exact_once (and who states the rest).
+
+A line of a sum has each of its terms once; a line of a maximum compares all of its values, no
+others, and how often does not matter.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from formwright.base.source import Span
 from formwright.ir.rewrite import accesses
-from formwright.ir.template import Workload
 from formwright.smt.atoms import Atoms
 from formwright.smt.chains import (
     Chain,
-    Chains,
     chain_conditions,
-    factor_cells,
+    insides,
+    leaf_places,
     target,
+    vanishes,
 )
 from formwright.smt.coverage import Coverage
 from formwright.smt.goals import Actor, Goal, Query, Reads
 from formwright.smt.instances import Instance, differ
 from formwright.smt.schedule import place
 from formwright.smt.sites import Site
+from formwright.smt.stability import stable_goals
+from formwright.smt.targets import Meaning, Stages, Target, targets
 from formwright.smt.terms import TRUE, All, Formula, Poly, conj, disj, eq, negated
 from formwright.smt.tokens import Token, Tokens
+from formwright.smt.walks import Chains
 from formwright.smt.writers import writers
 
 
@@ -35,39 +43,52 @@ class Class:
 
 
 class Agreement:
-    """Derives the goals on terms of one program against one workload."""
+    """Derives the goals on terms of one program against its workload and stages."""
 
     def __init__(
         self,
         applies: Sequence[Site],
-        workload: Workload,
+        meaning: Meaning,
         atoms: Atoms,
         impossible: Callable[[Sequence[Formula]], bool],
     ) -> None:
-        inputs = frozenset(t.name for t in workload.inputs)
         self._applies = applies
+        self._meaning = meaning
         self._atoms = atoms
-        self._workload = workload
-        self._tokens = Tokens(workload, atoms)
-        self._chains = Chains(applies, inputs, atoms, impossible)
-        self._outputs = [s for s in applies if s.apply.destination.buffer == workload.output.name]
-        self._coverage = Coverage(self._outputs, self._chains, self._tokens, atoms)
+        stages = Stages(meaning.realised)
+        inputs = frozenset(t.name for t in meaning.workload.inputs)
+        chains = Chains(applies, inputs, stages, atoms, impossible)
+        extents = {t.name: t.extents for t in meaning.workload.inputs}
+        extents.update({s.output.name: s.output.extents for s in meaning.stages})
+        self._lines = [
+            _Line(t, chains, stages, Tokens(t, stages, extents, atoms), atoms)
+            for t in targets(meaning, applies, atoms)
+        ]
+        self._kept = {r.buffer for r in meaning.realised}
 
     def goals(self) -> Iterator[Goal]:
-        name = self._workload.output.name
-        for site in self._outputs:
+        for line in self._lines:
+            yield from self._line_goals(line)
+        yield from stable_goals(self._meaning, self._atoms)
+
+    def _line_goals(self, line: "_Line") -> Iterator[Goal]:
+        name = line.target.name
+        for site in line.target.writers:
 
             def phantom(site: Site = site) -> Sequence[Query]:
-                return [self._phantom(c) for c in self._chains.of_output(site, "e")]
+                return line.phantoms(site)
 
             claim = f"a term of {name} that the workload does not have"
-            yield self._goal(f"phantom {name} {place(site)}", "phantom", phantom, claim, 3, site)
-        claim = f"a term reaches {name} twice"
-        yield self._goal(f"exact_once {name}", "exact_once", self._exact_once, claim, 6)
+            yield self._goal(
+                f"phantom {name} {place(site)}", "phantom", phantom, claim, 3, line, site
+            )
+        if line.target.line.combine == "sum":
+            claim = f"a term reaches {name} twice"
+            yield self._goal(f"exact_once {name}", "exact_once", line.exact_once, claim, 6, line)
         claim = f"a term of {name} that nothing computes"
-        yield self._goal(f"coverage {name}", "coverage", self._coverage.coverage, claim, 2)
+        yield self._goal(f"coverage {name}", "coverage", line.coverage.coverage, claim, 2, line)
         claim = f"a cell of {name} that nothing assigns"
-        yield self._goal(f"defined {name}", "defined", self._coverage.defined, claim, 2)
+        yield self._goal(f"defined {name}", "defined", line.coverage.defined, claim, 2, line)
 
     def _goal(
         self,
@@ -76,24 +97,68 @@ class Agreement:
         build: Callable[[], Sequence[Query]],
         claim: str,
         weight: int,
+        line: "_Line",
         site: Site | None = None,
     ) -> Goal:
-        span = self._workload.span if site is None else site.span
-        read = _sources(self._applies, self._outputs if site is None else [site])
+        span: Span | None = line.target.line.span if site is None else site.span
+        read = self._sources(line.target.writers if site is None else [site])
         named = () if site is None else (site.path,)
         kept = frozenset(s.path for s in read)
-        reads = Reads(self._workload.output.name, named, kept, terms=True)
+        reads = Reads(line.target.name, named, kept, terms=True)
         return Goal(name, "K2", condition, build, claim, weight, span, reads)
 
-    def _phantom(self, chain: Chain) -> Query:
-        facts = chain_conditions(chain, self._atoms)
-        token = self._tokens.of(chain)
-        if token is None:
-            return Query(tuple(facts), TRUE, (), _actors(chain))
-        wrong = negated(conj((token.agrees, *self._tokens.in_range(token))))
-        return Query(tuple(facts), wrong, _hints(chain, self._atoms), _actors(chain))
+    def _sources(self, start: Sequence[Site]) -> list[Site]:
+        """The statements that a chain from ``start`` may go through."""
+        found: dict[int, Site] = {}
+        queue = list(start)
+        while queue:
+            site = queue.pop()
+            if site.number in found:
+                continue
+            found[site.number] = site
+            for access in accesses(site.apply.value):
+                if access.buffer in site.homes and access.buffer not in self._kept:
+                    queue += writers(self._applies, site, access, ("=", "+=", "max="))
+        return list(found.values())
 
-    def _exact_once(self) -> Sequence[Query]:
+
+class _Line:
+    """The goals of one line."""
+
+    def __init__(
+        self, target: Target, chains: Chains, stages: Stages, tokens: Tokens, atoms: Atoms
+    ) -> None:
+        self.target = target
+        self._chains = chains
+        self._stages = stages
+        self._tokens = tokens
+        self._atoms = atoms
+        self.coverage = Coverage(target, chains, stages, tokens, atoms)
+
+    def phantoms(self, site: Site) -> list[Query]:
+        """For a chain of the statement: that the line has no such term is impossible."""
+        if self.target.line.combine == "max":
+            return [self._phantom(c) for c in self._chains.of_maximum(site, "e")]
+        return [self._phantom(c) for c in self._chains.of_sum(site, "e")]
+
+    def _facts(self, chain: Chain) -> list[Formula]:
+        known = self.target.place(chain.steps[0].instance)
+        return chain_conditions(chain, self._atoms) + self.target.premises(known)
+
+    def _phantom(self, chain: Chain) -> Query:
+        facts, hints = tuple(self._facts(chain)), self._hints(chain)
+        if self.target.line.combine == "max":
+            right = self._tokens.within(chain)
+        else:
+            token = self._tokens.of(chain)
+            if token is None:
+                return Query(facts, TRUE, (), _actors(chain))
+            right = conj((token.agrees, *self._tokens.in_range(token)))
+        if not vanishes(chain):
+            right = conj((right, *insides(chain, self._atoms)))
+        return Query(facts, negated(right), hints, _actors(chain))
+
+    def exact_once(self) -> Sequence[Query]:
         mine, other = self._classes("e"), self._classes("f")
         return [
             self._twice(mine[i], other[j])
@@ -105,26 +170,24 @@ class Agreement:
     def _classes(self, tag: str) -> list[Class]:
         """Chains that differ only in who assigned a cell are one: ``single`` says so."""
         found: dict[object, Class] = {}
-        for site in self._outputs:
-            for chain in self._chains.of_output(site, f"{tag}{site.number}"):
+        for site in self.target.writers:
+            for chain in self._chains.of_sum(site, f"{tag}{site.number}"):
                 token = self._tokens.of(chain)
                 if token is None:
                     continue
                 runs = tuple(chain.steps[n].instance for n in _accumulating(chain))
-                facts = chain_conditions(chain, self._atoms)
                 numbers = tuple(r.site.number for r in runs)
-                key = (numbers, token.product, token.output, token.reduction, chain.branches)
-                flat = _parts(facts)
+                key = (numbers, token.product, token.cell, token.reduction, chain.branches)
+                flat = _parts(self._facts(chain))
                 if key in found:
                     flat = tuple(f for f in found[key].facts if f in set(flat))
-                hints = _hints(chain, self._atoms)
-                found[key] = Class(runs, token, flat, hints, chain)
+                found[key] = Class(runs, token, flat, self._hints(chain), chain)
         return list(found.values())
 
     def _twice(self, one: Class, two: Class) -> Query:
         pairs = zip(
-            (*one.token.output, *one.token.reduction),
-            (*two.token.output, *two.token.reduction),
+            (*one.token.cell, *one.token.reduction),
+            (*two.token.cell, *two.token.reduction),
             strict=True,
         )
         facts = (*one.facts, *two.facts, *(eq(a, b) for a, b in pairs))
@@ -136,20 +199,9 @@ class Agreement:
         given = self._tokens.named(one.token)
         return Query(facts, wrong, (*one.hints, *two.hints), actors, given)
 
-
-def _sources(applies: Sequence[Site], outputs: Sequence[Site]) -> list[Site]:
-    """The statements that a chain from ``outputs`` may go through."""
-    found: dict[int, Site] = {}
-    queue = list(outputs)
-    while queue:
-        site = queue.pop()
-        if site.number in found:
-            continue
-        found[site.number] = site
-        for access in accesses(site.apply.value):
-            if access.buffer in site.homes:
-                queue += writers(applies, site, access, ("=", "+=", "max="))
-    return list(found.values())
+    def _hints(self, chain: Chain) -> tuple[Poly, ...]:
+        inputs = [p for found in leaf_places(chain, self._stages, self._atoms) for p in found]
+        return (*target(chain, self._atoms).index, *inputs)
 
 
 def _accumulating(chain: Chain) -> list[int]:
@@ -160,11 +212,6 @@ def _accumulating(chain: Chain) -> list[int]:
 def _parts(formulas: Sequence[Formula]) -> tuple[Formula, ...]:
     whole = conj(formulas)
     return whole.parts if isinstance(whole, All) else (whole,)
-
-
-def _hints(chain: Chain, atoms: Atoms) -> tuple[Poly, ...]:
-    inputs = [p for _, c in factor_cells(chain, atoms) for p in c.index]
-    return (*target(chain, atoms).index, *inputs)
 
 
 def _actors(chain: Chain) -> tuple[Actor, ...]:

@@ -6,69 +6,107 @@ from formwright.ir.program import For, If
 from formwright.smt.atoms import Atoms
 from formwright.smt.chains import (
     Chain,
-    Chains,
     Step,
-    factor_cells,
-    read_conditions,
+    insides,
+    leaf_places,
     step_conditions,
     target,
 )
 from formwright.smt.encode import number, truth
+from formwright.smt.forms import skeleton
 from formwright.smt.goals import Query
 from formwright.smt.instances import fresh
-from formwright.smt.sites import Frame, Site
+from formwright.smt.sites import Frame
+from formwright.smt.targets import Somewhere, Stages, Target
 from formwright.smt.terms import ZERO, All, Eq, Formula, Poly, conj, eq, negated
 from formwright.smt.tokens import Tokens
+from formwright.smt.walks import Chains
 from formwright.smt.witness import eliminate, mixed_radix
 
 
 class Coverage:
-    """States the two goals for the output statements of one program."""
+    """States the two goals for the statements that compute one line."""
 
     def __init__(
-        self, outputs: Sequence[Site], chains: Chains, tokens: Tokens, atoms: Atoms
+        self, target: Target, chains: Chains, stages: Stages, tokens: Tokens, atoms: Atoms
     ) -> None:
-        self._outputs = outputs
+        self._target = target
         self._chains = chains
+        self._stages = stages
         self._tokens = tokens
         self._atoms = atoms
 
     def coverage(self) -> Sequence[Query]:
-        """One query for each product of the workload."""
+        """One query for each product of the line."""
         return [self._covered(n) for n in range(len(self._tokens.products))]
 
     def _covered(self, product: int) -> Query:
-        facts, output, reduction = self._tokens.arbitrary()
-        facts += self._tokens.masks(product, output, reduction)
+        there = self._target.somewhere()
+        ranges, reduction = self._tokens.arbitrary_reduction()
+        facts = [*there.facts, *ranges, *self._tokens.masks(product, there.place, reduction)]
+        if self._target.line.combine == "max":
+            ways = self._values(product, there, reduction)
+        else:
+            ways = self._terms(product, there, reduction)
         wrong: list[Formula] = []
         hints: list[Poly] = []
-        for site in self._outputs:
-            for chain in self._chains.of_output(site, f"w{site.number}"):
+        for done, agree in ways:
+            parts = [step_conditions(done, n, self._atoms) for n in range(len(done.steps))]
+            facts += [f for _, owner in parts for f in owner]
+            valid = [v for v, _ in parts] + insides(done, self._atoms)
+            wrong.append(negated(conj((*valid, *agree))))
+            hints += self._hints(done)
+        named = zip(self._tokens.names()[len(there.place) :], reduction, strict=True)
+        return Query(tuple(facts), conj(wrong), tuple(hints), (), (*there.given, *named))
+
+    def _terms(
+        self, product: int, there: Somewhere, reduction: Sequence[Poly]
+    ) -> list[tuple[Chain, list[Formula]]]:
+        """Chains to the term of a sum, with what makes them chains to it."""
+        goals = (*there.cell, *reduction)
+        found: list[tuple[Chain, list[Formula]]] = []
+        for site in self._target.writers:
+            for chain in self._chains.of_sum(site, f"w{site.number}"):
                 token = self._tokens.of(chain)
                 if token is None or token.product != product:
                     continue
-                forms = (*token.output, *token.reduction)
-                alike = _equations(token.agrees)
-                values = self._witness(chain, forms, (*output, *reduction), alike)
+                forms = (*token.cell, *token.reduction)
+                values = self._witness(chain, forms, goals, _equations(token.agrees))
                 done = chain.substituted(values)
                 reached = self._tokens.of(done)
                 assert reached is not None
-                pairs = zip(
-                    (*reached.output, *reached.reduction), (*output, *reduction), strict=True
-                )
-                parts = [step_conditions(done, n, self._atoms) for n in range(len(done.steps))]
-                facts += [f for _, owner in parts for f in owner]
-                valid = [v for v, _ in parts] + read_conditions(done, self._atoms)
-                agree = (reached.agrees, *(eq(a, b) for a, b in pairs))
-                wrong.append(negated(conj((*valid, *agree))))
-                hints += _hints(done, self._atoms)
-        return self._missing(facts, wrong, hints, (*output, *reduction))
+                pairs = zip((*reached.cell, *reached.reduction), goals, strict=True)
+                found.append((done, [reached.agrees, *(eq(a, b) for a, b in pairs)]))
+        return found
 
-    def _missing(
-        self, facts: list[Formula], wrong: list[Formula], hints: list[Poly], where: Sequence[Poly]
-    ) -> Query:
-        given = tuple(zip(self._tokens.names(), where, strict=False))
-        return Query(tuple(facts), conj(wrong), tuple(hints), (), given)
+    def _values(
+        self, product: int, there: Somewhere, reduction: Sequence[Poly]
+    ) -> list[tuple[Chain, list[Formula]]]:
+        """Chains to the value of a maximum: to the same cells, whatever the indices."""
+        env = dict(zip(self._tokens.names(), (*there.place, *reduction), strict=True))
+        wanted = [p for leaf in self._tokens.leaf_values(product, env) for p in leaf]
+        goals = (*there.cell, *wanted)
+        mine = skeleton(self._tokens.products[product].form)
+        found: list[tuple[Chain, list[Formula]]] = []
+        for site in self._target.writers:
+            for chain in self._chains.of_maximum(site, f"w{site.number}"):
+                if skeleton(chain.form) != mine:
+                    continue
+                values = self._witness(chain, self._reached(chain), goals)
+                done = chain.substituted(values)
+                pairs = zip(self._reached(done), goals, strict=True)
+                found.append((done, [eq(a, b) for a, b in pairs]))
+        return found
+
+    def _reached(self, chain: Chain) -> tuple[Poly, ...]:
+        """The cell of the storage that a chain ends in, and the cells of its leaves."""
+        cells = leaf_places(chain, self._stages, self._atoms)
+        cell = self._target.cell(chain.steps[0].instance)
+        return (*cell, *(p for found in cells for p in found))
+
+    def _hints(self, chain: Chain) -> tuple[Poly, ...]:
+        inputs = [p for found in leaf_places(chain, self._stages, self._atoms) for p in found]
+        return (*target(chain, self._atoms).index, *inputs)
 
     def _witness(
         self,
@@ -124,11 +162,11 @@ class Coverage:
         return found
 
     def defined(self) -> Sequence[Query]:
-        facts, output, _ = self._tokens.arbitrary()
-        facts = facts[: 2 * len(output)]
+        there = self._target.somewhere()
+        facts = list(there.facts)
         wrong: list[Formula] = []
         hints: list[Poly] = []
-        for site in self._outputs:
+        for site in self._target.writers:
             if site.apply.op != "=":
                 continue
             run = fresh(site, f"w{site.number}", {}, 0)
@@ -137,15 +175,15 @@ class Coverage:
                 _guard_equations(chain, self._atoms), chain.open_symbols(), self._atoms
             )
             first = chain.substituted(guard)
-            forms = target(first, self._atoms).index
-            done = first.substituted(self._witness(first, forms, output))
+            forms = self._target.cell(first.steps[0].instance)
+            done = first.substituted(self._witness(first, forms, there.cell))
             valid, owner = step_conditions(done, 0, self._atoms)
-            there = target(done, self._atoms).index
-            same = conj(eq(a, b) for a, b in zip(there, output, strict=True))
+            made = self._target.cell(done.steps[0].instance)
+            same = conj(eq(a, b) for a, b in zip(made, there.cell, strict=True))
             facts += owner
             wrong.append(negated(conj((valid, same))))
-            hints += _hints(done, self._atoms)
-        return [self._missing(facts, wrong, hints, output)]
+            hints += target(done, self._atoms).index
+        return [Query(tuple(facts), conj(wrong), tuple(hints), (), there.given)]
 
 
 def _guard_equations(chain: Chain, atoms: Atoms) -> list[Poly]:
@@ -163,8 +201,3 @@ def _equations(formula: Formula) -> list[Poly]:
     """Polynomials that a conjunction says are 0."""
     parts = formula.parts if isinstance(formula, All) else (formula,)
     return [part.poly for part in parts if isinstance(part, Eq)]
-
-
-def _hints(chain: Chain, atoms: Atoms) -> tuple[Poly, ...]:
-    inputs = [p for _, c in factor_cells(chain, atoms) for p in c.index]
-    return (*target(chain, atoms).index, *inputs)

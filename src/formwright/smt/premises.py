@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from formwright.ir.expr import Compare, Expr, Num, Var
+from formwright.ir.expr import Compare, Expr, Logic, Num, Var
 from formwright.ir.template import Template
 from formwright.smt.atoms import Atoms
 from formwright.smt.encode import truth
@@ -73,6 +73,8 @@ def _at_least_one(condition: Expr) -> list[str]:
     match condition:
         case Compare(">=", Var(name), Num(value)) if value >= 1:
             return [name]
+        case Logic("and", left, right):
+            return [*_at_least_one(left), *_at_least_one(right)]
         case Compare(">", Var(name), Num(value)) if value >= 0:
             return [name]
         case _:

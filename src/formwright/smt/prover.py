@@ -32,6 +32,7 @@ from formwright.smt.sites import Site, Sites, sites_of
 from formwright.smt.slices import program_goals
 from formwright.smt.solve import Answer, Solver
 from formwright.smt.step import Setting, acting_conditions, shown_state, step_goals
+from formwright.smt.targets import meaning_of
 from formwright.smt.terms import Formula, Number, conj
 from formwright.smt.whole import WholeQueries, is_first
 
@@ -119,8 +120,8 @@ class Prover:
         if sites is not None:
             for goal in (*extent_goals(sites, atoms), *fits_goals(template, sites, atoms)):
                 yield self._task(goal, self._k1, constraints)
-            workload, decisions = template.scope.workload, [d.name for d in template.decisions]
-            for goal in program_goals(sites, workload, decisions, atoms, self._impossible):
+            meaning, decisions = meaning_of(template), [d.name for d in template.decisions]
+            for goal in program_goals(sites, meaning, decisions, atoms, self._impossible):
                 yield self._task(goal, self._k2, k2)
         else:
             yield self._fixed("program", "K2", "readiness", 0, self._underivable)

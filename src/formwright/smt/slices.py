@@ -22,7 +22,7 @@ from formwright.ir.program import (
     Wait,
 )
 from formwright.ir.rewrite import accesses
-from formwright.ir.template import Template, Workload
+from formwright.ir.template import Template
 from formwright.smt.agreement import Agreement
 from formwright.smt.atoms import Atoms
 from formwright.smt.counters import Counters
@@ -30,6 +30,7 @@ from formwright.smt.goals import Goal, Reads
 from formwright.smt.progress import Progress
 from formwright.smt.schedule import Schedule
 from formwright.smt.sites import Sites, sites_of
+from formwright.smt.targets import Meaning, meaning_of
 from formwright.smt.terms import Formula
 
 Path = tuple[int, ...]
@@ -39,17 +40,17 @@ SYNCHRONISING = (Barrier, Commit, Wait, Arrive, Await)
 
 def program_goals(
     sites: Sites,
-    workload: Workload,
+    meaning: Meaning,
     decisions: Sequence[str],
     atoms: Atoms,
     impossible: Impossible,
 ) -> Iterator[Goal]:
     """The conditions of K2 on a program; ``decisions`` are tried where a number is looked for."""
-    inputs = frozenset(t.name for t in workload.inputs)
+    inputs = frozenset(t.name for t in meaning.workload.inputs)
     counters = Counters(sites, atoms, impossible)
     yield from Schedule(sites, inputs, atoms, counters).goals()
     yield from Progress(sites, atoms, counters, decisions, impossible).goals()
-    yield from Agreement(sites.applies, workload, atoms, impossible).goals()
+    yield from Agreement(sites.applies, meaning, atoms, impossible).goals()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Slice:
 
     program: tuple[Stmt, ...]
     tensors: tuple[Buffer, ...]
-    workload: Workload
+    meaning: Meaning
     decisions: tuple[str, ...]
     places: dict[Path, Path]
 
@@ -78,7 +79,7 @@ class Slice:
         """The goal of the slice that is the given one of the whole program."""
         named = _named(reads, self.places)
         sites = sites_of(self.program, self.tensors)
-        goals = program_goals(sites, self.workload, self.decisions, atoms, impossible)
+        goals = program_goals(sites, self.meaning, self.decisions, atoms, impossible)
         for goal in goals:
             mine = goal.reads
             if mine is None or goal.condition != condition:
@@ -96,14 +97,14 @@ class Slicer:
 
     def __init__(self, template: Template) -> None:
         self._program = template.program
-        self._workload = template.scope.workload
+        self._meaning = meaning_of(template)
         self._decisions = tuple(d.name for d in template.decisions)
         self._tensors = {b.name: b for b in template.globals}
         self._texts: dict[Path, str] = {}
         self._buffers: dict[Path, frozenset[str]] = {}
         self._read(template.program, ())
         self._tensor_texts = {n: repr(b) for n, b in self._tensors.items()}
-        self._terms = repr(template.scope.workload)
+        self._terms = repr(template.scope.lines)
 
     def _read(self, block: Sequence[Stmt], above: Path) -> None:
         for position, node in enumerate(block):
@@ -122,11 +123,14 @@ class Slicer:
         part = self._parts(reads)
         used = self._used(reads)
         tensors = sorted(self._tensor_texts[n] for n in used if n in self._tensor_texts)
-        inputs = sorted(t.name for t in self._workload.inputs if t.name in used)
+        inputs = sorted(t.name for t in self._meaning.workload.inputs if t.name in used)
         places: dict[Path, Path] = {}
         _placed(part, (), places)
         named = _named(reads, places)
-        terms = self._terms if reads.terms else ""
+        terms = ""
+        if reads.terms:
+            kept = [repr(r) for r in self._meaning.visible(used).realised]
+            terms = self._terms + "".join(kept)
         shifts = self._decisions if reads.shifts else ()
         head = f"{condition} {reads.what!r} {named} {ordinal} {tensors} {inputs} {terms} {shifts}"
         return "\n".join([head, *(p.text for p in part)])
@@ -145,12 +149,13 @@ class Slicer:
     def _parts(self, reads: Reads) -> list[Part]:
         return self._cut(self._program, (), reads, self._used(reads))
 
-    def _visible(self, reads: Reads, used: frozenset[str]) -> Workload:
+    def _visible(self, reads: Reads, used: frozenset[str]) -> Meaning:
         """Without terms only the names of the inputs that are used are read of the workload."""
         if reads.terms:
-            return self._workload
-        inputs = tuple(t for t in self._workload.inputs if t.name in used)
-        return replace(self._workload, inputs=inputs)
+            return self._meaning.visible(used)
+        workload = self._meaning.workload
+        inputs = tuple(t for t in workload.inputs if t.name in used)
+        return Meaning(replace(workload, inputs=inputs))
 
     def _used(self, reads: Reads) -> frozenset[str]:
         return frozenset[str]().union(*(self._buffers.get(p, frozenset()) for p in reads.kept))

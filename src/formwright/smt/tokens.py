@@ -1,157 +1,169 @@
-"""Where in the workload a chain belongs: its output cell and its reduction index."""
+"""Where in a line of the workload a chain belongs: its cell and its reduction index."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from formwright.ir.expr import Expr
-from formwright.ir.program import Index, Literal, Op, Read, Select, Value
-from formwright.ir.template import Workload
+from formwright.ir.expr import Var
 from formwright.smt.atoms import Atoms
-from formwright.smt.chains import Chain, factor_cells, target
+from formwright.smt.chains import Chain, leaf_places
 from formwright.smt.encode import UnderivableError, number, truth
-from formwright.smt.terms import ZERO, Formula, Poly, conj, eq, le, lt, negated, symbol
+from formwright.smt.forms import Leaf, leaves, skeleton
+from formwright.smt.products import Product, products
+from formwright.smt.targets import Stages, Target, ranges
+from formwright.smt.terms import (
+    ONE,
+    ZERO,
+    Formula,
+    Poly,
+    conj,
+    disj,
+    eq,
+    negated,
+    symbol,
+)
 from formwright.smt.witness import eliminate
 
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """One product of the workload: a coefficient and input cells by index expressions.
-
-    ``when``: the conditions of the selects around it, with the side that it stands on.
-    """
-
-    coefficient: Fraction
-    factors: tuple[tuple[str, tuple[Expr, ...]], ...]
-    when: tuple[tuple[Expr, bool], ...] = ()
+Extents = Mapping[str, Sequence[str]]
+"""Extents of inputs and stages by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The place of a term in the workload: product, output cell and reduction indices.
+    """The place of a term in the line: product, cell of its storage and reduction indices.
 
-    ``product`` is the number of the product among those of the workload. ``agrees``: the
-    chain reads the cells that the workload reads there.
+    ``product`` is the number of the product among those of the line, ``place`` the indices of
+    the line for the cell. ``agrees``: the chain reads the cells that the line reads there.
     """
 
     product: int
-    output: tuple[Poly, ...]
+    cell: tuple[Poly, ...]
+    place: tuple[Poly, ...]
     reduction: tuple[Poly, ...]
     agrees: Formula
 
 
 class Tokens:
-    """Reads chains against one workload."""
+    """Reads chains against one line."""
 
-    def __init__(self, workload: Workload, atoms: Atoms) -> None:
-        self._workload = workload
+    def __init__(self, target: Target, stages: Stages, extents: Extents, atoms: Atoms) -> None:
+        self._target = target
+        self._line = target.line
+        self._stages = stages
+        self._extents = extents
         self._atoms = atoms
 
     @cached_property
     def products(self) -> list[Product]:
-        """The products of the workload; raises on a workload that is no sum of products."""
-        return products(self._workload.value)
+        """The products of the line; raises on a line that is no sum of products."""
+        return products(self._line)
 
     def of(self, chain: Chain) -> Token | None:
-        """Where the workload has this product of inputs; ``None`` if it has none such."""
-        cells = factor_cells(chain, self._atoms)
-        matching = [
-            n
-            for n, p in enumerate(self.products)
-            if sorted(n for n, _ in p.factors) == sorted(n for n, _ in cells)
-        ]
+        """Where the line has this product; ``None`` if it has none such."""
+        matching = self._matching(chain)
         if not matching:
             return None
-        product = self.products[matching[0]]
-        if product.coefficient != chain.coefficient:
+        if len(matching) > 1:
+            told = "a workload with two products of the same cells"
+            raise UnderivableError(told, self._line.span)
+        token = self._token(matching[0], chain, None)
+        if token is None:
+            raise UnderivableError("a reduction index that no input fixes", self._line.span)
+        return token
+
+    def within(self, chain: Chain) -> Formula:
+        """Some choice of indices has this value in the line: enough for a maximum."""
+        lengths = self.lengths()
+        ends = ([ZERO for _ in lengths], [length - ONE for length in lengths])
+        found: list[Formula] = []
+        for product in self._matching(chain):
+            for free in ends:
+                token = self._token(product, chain, free)
+                if token is not None:
+                    found.append(conj((token.agrees, *self.in_range(token))))
+        return disj(found)
+
+    def _matching(self, chain: Chain) -> list[int]:
+        mine = skeleton(chain.form)
+        return [n for n, p in enumerate(self.products) if skeleton(p.form) == mine]
+
+    def _token(self, product: int, chain: Chain, free: Sequence[Poly] | None) -> Token | None:
+        """``free``: a value for each reduction index, where the cells do not fix it."""
+        run = chain.steps[0].instance
+        place = self._target.place(run)
+        names = [n for n, _ in self._line.reductions]
+        unknown = [f"{n}@token" for n in names]
+        env = dict(zip(self._line.indices, place, strict=True))
+        env.update({n: symbol(f"{n}@token") for n in names})
+        pairs = zip(
+            self.leaf_values(product, env),
+            leaf_places(chain, self._stages, self._atoms),
+            strict=True,
+        )
+        equations = [w - h for wanted, have in pairs for w, h in zip(wanted, have, strict=True)]
+        solved, rest = eliminate(equations, unknown, self._atoms)
+        left = [(i, u) for i, u in enumerate(unknown) if u not in solved]
+        if left and free is None:
             return None
-        names = [n for n, _ in cells]
-        if len(matching) > 1 or len(set(names)) < len(names):
-            raise UnderivableError("a workload that reads one input twice", self._workload.span)
-        output = target(chain, self._atoms).index
-        env = dict(zip(self._workload.indices, output, strict=True))
-        unknown = [f"{n}@token" for n, _ in self._workload.reductions]
-        env.update({n: symbol(f"{n}@token") for n, _ in self._workload.reductions})
-        wanted = dict(product.factors)
-        pairs = [
-            (number(w, env, self._atoms), have)
-            for name, c in cells
-            for w, have in zip(wanted[name], c.index, strict=True)
-        ]
-        solved, rest = eliminate([w - h for w, h in pairs], unknown, self._atoms)
-        if len(solved) < len(unknown):
-            raise UnderivableError("a reduction index that no input fixes", self._workload.span)
+        chosen = {} if free is None else {u: free[i] for i, u in left}
+        solved = {n: p.substituted(chosen) for n, p in solved.items()} | chosen
+        rest = [r.substituted(chosen) for r in rest]
         reduction = tuple(solved[u] for u in unknown)
-        masks = self.masks(matching[0], output, reduction)
-        agrees = conj((*(eq(r, ZERO) for r in rest), *masks))
-        return Token(matching[0], output, reduction, agrees)
+        masks = self.masks(product, place, reduction)
+        readable = self.readable(product, place, reduction)
+        agrees = conj((*(eq(r, ZERO) for r in rest), *masks, *readable))
+        return Token(product, self._target.cell(run), place, reduction, agrees)
+
+    def leaf_values(self, product: int, env: Mapping[str, Poly]) -> list[tuple[Poly, ...]]:
+        """The indices of every leaf of a product, in the order that equal skeletons share."""
+        return [self._leaf(leaf, env) for leaf in leaves(self.products[product].form)]
+
+    def _leaf(self, leaf: Leaf, env: Mapping[str, Poly]) -> tuple[Poly, ...]:
+        if leaf.value is not None:
+            return (number(leaf.value, env, self._atoms),)
+        assert leaf.access is not None
+        return tuple(number(i, env, self._atoms) for i in leaf.access.index)
 
     def masks(
-        self, product: int, output: Sequence[Poly], reduction: Sequence[Poly]
+        self, product: int, place: Sequence[Poly], reduction: Sequence[Poly]
     ) -> list[Formula]:
-        """What makes the workload have a product at this place."""
-        env = dict(zip(self.names(), (*output, *reduction), strict=True))
+        """What makes the line have a product at this place."""
+        env = self._env(place, reduction)
         found = [(truth(c, env, self._atoms), side) for c, side in self.products[product].when]
         return [held if side else negated(held) for held, side in found]
 
-    def named(self, token: Token) -> tuple[tuple[str, Poly], ...]:
-        return tuple(zip(self.names(), (*token.output, *token.reduction), strict=True))
+    def readable(
+        self, product: int, place: Sequence[Poly], reduction: Sequence[Poly]
+    ) -> list[Formula]:
+        """Cells that the line names by expressions are there: plain indices always are."""
+        env = self._env(place, reduction)
+        found: list[Formula] = []
+        for leaf in leaves(self.products[product].form):
+            access = leaf.access
+            if access is None or all(isinstance(i, Var) for i in access.index):
+                continue
+            extents = [symbol(e) for e in self._extents[leaf.name]]
+            found += ranges(self._leaf(leaf, env), extents)
+        return found
 
-    def arbitrary(self) -> tuple[list[Formula], tuple[Poly, ...], tuple[Poly, ...]]:
-        """An arbitrary output cell and reduction index, with their ranges."""
-        output = tuple(symbol(f"{n}@cell") for n in self._workload.indices)
-        reduction = tuple(symbol(f"{n}@cell") for n, _ in self._workload.reductions)
-        facts = _ranges(output, self.extents()) + _ranges(reduction, self.lengths())
-        return facts, output, reduction
+    def _env(self, place: Sequence[Poly], reduction: Sequence[Poly]) -> dict[str, Poly]:
+        return dict(zip(self.names(), (*place, *reduction), strict=True))
+
+    def named(self, token: Token) -> tuple[tuple[str, Poly], ...]:
+        return tuple(zip(self.names(), (*token.place, *token.reduction), strict=True))
+
+    def arbitrary_reduction(self) -> tuple[list[Formula], tuple[Poly, ...]]:
+        """Any reduction index, with its range."""
+        reduction = tuple(symbol(f"{n}@cell") for n, _ in self._line.reductions)
+        return ranges(reduction, self.lengths()), reduction
 
     def names(self) -> tuple[str, ...]:
-        """The indices of the output, then those of the reductions."""
-        return (*self._workload.indices, *(n for n, _ in self._workload.reductions))
-
-    def extents(self) -> list[Poly]:
-        return [symbol(e) for e in self._workload.output.extents]
+        """The indices of the line, then those of the reductions."""
+        return (*self._line.indices, *(n for n, _ in self._line.reductions))
 
     def lengths(self) -> list[Poly]:
-        return [symbol(extent) for _, extent in self._workload.reductions]
+        return [symbol(extent) for _, extent in self._line.reductions]
 
     def in_range(self, token: Token) -> list[Formula]:
         """The place of the token is within the extents."""
-        return _ranges(token.output, self.extents()) + _ranges(token.reduction, self.lengths())
-
-
-def _ranges(indices: Sequence[Poly], extents: Sequence[Poly]) -> list[Formula]:
-    found: list[Formula] = []
-    for index, extent in zip(indices, extents, strict=True):
-        found += [le(ZERO, index), lt(index, extent)]
-    return found
-
-
-def products(value: Value) -> list[Product]:
-    """A value as a sum of products of input cells; raises on what is not one."""
-    match value:
-        case Literal(coefficient):
-            return [Product(coefficient, ())] if coefficient else []
-        case Read(access):
-            return [Product(Fraction(1), ((access.buffer, access.index),))]
-        case Op("+", (a, b)):
-            return products(a) + products(b)
-        case Op("-", (a, b)):
-            return products(a) + [_scaled(p, -1) for p in products(b)]
-        case Op("neg", (a,)):
-            return [_scaled(p, -1) for p in products(a)]
-        case Op("*", (a, b)):
-            return [
-                Product(p.coefficient * q.coefficient, p.factors + q.factors, p.when + q.when)
-                for p in products(a)
-                for q in products(b)
-            ]
-        case Select(cond, a, b):
-            yes = [replace(p, when=((cond, True), *p.when)) for p in products(a)]
-            return yes + [replace(p, when=((cond, False), *p.when)) for p in products(b)]
-        case Op() | Index():
-            raise UnderivableError("a workload that is no sum of products", value.span)
-
-
-def _scaled(product: Product, factor: int) -> Product:
-    return replace(product, coefficient=product.coefficient * factor)
+        return self._target.in_range(token.place) + ranges(token.reduction, self.lengths())
