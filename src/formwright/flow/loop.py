@@ -82,7 +82,9 @@ def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str
     contract = setting.problem.contract
     programs: dict[str, Program] = {OURS: Native(winner.library, setting.threads, contract.ahead)}
     for name in setting.problem.baselines:
-        programs[name] = Baseline(cast(BaselineName, name), setting.threads, contract.ahead)
+        programs[name] = Baseline(
+            cast(BaselineName, name), setting.threads, contract.ahead, contract.operator
+        )
     timing: dict[str, Any] = setting.journal.step(
         f"confirm/{workload.name}",
         lambda: time_programs(

@@ -11,7 +11,7 @@ from formwright import __version__
 from formwright.base.diagnostics import Diagnostic, InputError, fail
 from formwright.base.digest import digest
 from formwright.contract.contract import contract_digest
-from formwright.contract.matching import matches
+from formwright.contract.matching import matches, typed_for
 from formwright.contract.problem import Problem, Workload, load_problem, parse_overrides
 from formwright.flow.chips import open_chip
 from formwright.flow.journal import Journal
@@ -28,8 +28,8 @@ from formwright.qualify.dispatch import write_dispatch
 def run_problem(path: Path, out: Path, settings: str, listener: Listener) -> RunResult:
     """Everything from contract to record for each workload of the problem at ``path``.
 
-    ``settings`` (``"M=…,N=…,K=…"``) puts one other shape in place of the problem's. The same call
-    on the same ``out`` goes on where an earlier one stopped.
+    ``settings`` (``"M=…,N=…,K=…"``, the operator's extents) puts one other shape in place of
+    the problem's. The same call on the same ``out`` goes on where an earlier one stopped.
 
     Raises:
         InputError: a fault of the problem, a template that does not match the contract or is
@@ -117,7 +117,9 @@ def _prove_templates(setting: Setting) -> None:
             f"{name}: {proof['verdict']}, {proof['obligations']} obligations"
             f" ({proof['seconds']:.2f} s)"
         )
-        setting.templates[name] = Proved(source, template, proof)
+        # Proved once, over the reals; built for the element types of the contract.
+        typed = typed_for(template, setting.problem.contract)
+        setting.templates[name] = Proved(source, typed, proof)
         cost = template.cost
         coefficients = () if cost is None else cost.coefficients
         setting.coefficients[name] = {c.name: c.default for c in coefficients}

@@ -25,7 +25,8 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """A template that may be used: its text, its inlined digest and a summary of its proof."""
+    """A template that may be used: its text, the template for the contract's element types, and a
+    summary of its proof, which holds for all types that the text offers."""
 
     source: Source
     template: Template
