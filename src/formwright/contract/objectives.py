@@ -40,6 +40,9 @@ class Objective:
         return self.goal == "tail" or self.ceilings.p99_ratio is not None
 
 
+LATENCY: Final = Objective()
+
+
 def read_objective(document: Document) -> tuple[Objective, list[Diagnostic]]:
     """``objective`` and ``[ceilings]`` of a problem file, with every fault of them."""
     faults: list[Diagnostic] = []

@@ -10,6 +10,7 @@ from formwright.base.toml import read_toml_file
 from formwright.contract.contract import Contract
 from formwright.contract.fields import Fields
 from formwright.contract.files import CHOSEN, STATED, family_of, load_contract, read_contract
+from formwright.contract.objectives import LATENCY, Objective, read_objective
 from formwright.contract.operators import operator
 from formwright.contract.workloads import (
     NAME,
@@ -50,6 +51,7 @@ class Problem:
     workloads: tuple[Workload, ...]
     baselines: tuple[str, ...]
     budget: Budget
+    objective: Objective = LATENCY
 
 
 def load_problem(path: str | Path, overrides: Mapping[str, int] | None = None) -> Problem:
@@ -76,6 +78,8 @@ _KEYS: Final = (
     "baselines",
     "workloads",
     "budget",
+    "objective",
+    "ceilings",
 )
 
 
@@ -104,6 +108,8 @@ class _Reader:
         family = family_of(fields) if contract is None else operator(contract.operator)
         workloads = read_workloads(fields, family, needed=True)
         budget = self._budget()
+        objective, faults = read_objective(self.document)
+        fields.faults.extend(faults)
         if contract is None or name is None or templates is None:
             return None
         if chip is None or baselines is None or budget is None or fields.faults:
@@ -117,6 +123,7 @@ class _Reader:
             workloads=tuple(workloads),
             baselines=baselines,
             budget=budget,
+            objective=objective,
         )
 
     def _contract(self) -> Contract | None:

@@ -139,14 +139,14 @@ def one_batch(runner: Runner, order: Sequence[int], draw: Random) -> Batch:
         raise MeasureError(batch)
     if isinstance(program, Native):
         check_busy(batch, program.threads)
-        _judge(runner, order)
+        judge_outputs(runner, order)
     elif order:
         # A library is trusted to do the same thing in each call of a batch; an output that it
         # made itself is there for the last call only.
         delivered = session.deliver()
         if not isinstance(delivered, Batch):
             raise MeasureError(delivered)
-        _judge(runner, order[-1:])
+        judge_outputs(runner, order[-1:])
     return batch
 
 
@@ -160,7 +160,7 @@ def _pack(runner: Runner, stale: Sequence[int]) -> None:
     runner.packed |= {slot: runner.slots.versions[slot] for slot in stale}
 
 
-def _judge(runner: Runner, owed: Sequence[int]) -> None:
+def judge_outputs(runner: Runner, owed: Sequence[int]) -> None:
     session, slots = runner.session, runner.slots
     workload = slots.workload
     peer = not isinstance(runner.program, Native)
