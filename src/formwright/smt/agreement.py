@@ -13,8 +13,10 @@ from formwright.smt.atoms import Atoms
 from formwright.smt.chains import (
     Chain,
     chain_conditions,
+    happens,
     insides,
     leaf_places,
+    scales,
     target,
     vanishes,
 )
@@ -139,7 +141,13 @@ class _Line:
         """For a chain of the statement: that the line has no such term is impossible."""
         if self.target.line.combine == "max":
             return [self._phantom(c) for c in self._chains.of_maximum(site, "e")]
-        return [self._phantom(c) for c in self._chains.of_sum(site, "e")]
+        found: list[Query] = []
+        for chain in self._chains.of_sum(site, "e"):
+            found.append(self._phantom(chain))
+            if vanishes(chain) and (known := scales(chain, self._atoms)):
+                facts = happens(chain, self._atoms)
+                found.append(Query(tuple(facts), negated(conj(known)), (), _actors(chain)))
+        return found
 
     def _facts(self, chain: Chain) -> list[Formula]:
         known = self.target.place(chain.steps[0].instance)

@@ -14,7 +14,16 @@ from formwright.ir.expr import Expr
 from formwright.ir.program import Access
 from formwright.smt.atoms import Atoms
 from formwright.smt.encode import number, truth
-from formwright.smt.forms import Factor, Form, Leaf, Term, factor_skeleton, is_opaque, leaves
+from formwright.smt.forms import (
+    Factor,
+    Form,
+    Function,
+    Leaf,
+    Term,
+    factor_skeleton,
+    functions,
+    leaves,
+)
 from formwright.smt.instances import (
     Cell,
     Instance,
@@ -25,7 +34,7 @@ from formwright.smt.instances import (
     team_names,
 )
 from formwright.smt.targets import Stages
-from formwright.smt.terms import Formula, Poly, conj, negated
+from formwright.smt.terms import FALSE, TRUE, ZERO, Formula, Poly, conj, lt, negated
 from formwright.smt.writers import manned, owner_range
 
 
@@ -141,14 +150,46 @@ def insides(chain: Chain, atoms: Atoms) -> list[Formula]:
 def vanishes(chain: Chain) -> bool:
     """Whether a clipped read outside makes the term 0, so that it is no term.
 
-    Not where a function stands in it: ``exp(0)`` is 1, and 0 times what overflows is no number.
-    Not in a maximum: 0 is a value there.
+    Not where a function of what is read stands in it: ``exp(0)`` is 1, and 0 times what has no
+    value is no number. Not in a maximum: 0 is a value there.
     """
-    return chain.value is None and not is_opaque(chain.form)
+    return chain.value is None and all(map(_is_number, functions(chain.form)))
+
+
+def _is_number(function: Function) -> bool:
+    """A root or a reciprocal of indices alone, such as a scale ``rsqrt(index(D))``."""
+    known = function.name in ("sqrt", "reciprocal")
+    return known and all(leaf.value is not None for a in function.args for leaf in leaves(a))
+
+
+def scales(chain: Chain, atoms: Atoms) -> list[Formula]:
+    """What makes the scales of a term that vanishes positive numbers."""
+    found: list[Formula] = []
+    for function in functions(chain.form):
+        if _is_number(function):
+            found += [_positive(a, chain, atoms) for a in function.args]
+    return found
+
+
+def _positive(form: Form, chain: Chain, atoms: Atoms) -> Formula:
+    """A sum of positive products is positive; nothing else is looked for."""
+    found: list[Formula] = [TRUE if form else FALSE]
+    for term in form:
+        found.append(TRUE if term.coefficient > 0 else FALSE)
+        for factor in term.factors:
+            if isinstance(factor, Leaf) and factor.value is not None:
+                env = chain.steps[factor.step].instance.env
+                found.append(lt(ZERO, number(factor.value, env, atoms)))
+    return conj(found)
+
+
+def happens(chain: Chain, atoms: Atoms) -> list[Formula]:
+    """What makes the runs of a chain happen."""
+    parts = [step_conditions(chain, n, atoms) for n in range(len(chain.steps))]
+    return [f for valid, owner in parts for f in (valid, *owner)]
 
 
 def chain_conditions(chain: Chain, atoms: Atoms) -> list[Formula]:
-    """Everything that makes a chain happen, owners included."""
-    parts = [step_conditions(chain, n, atoms) for n in range(len(chain.steps))]
-    facts = [f for valid, owner in parts for f in (valid, *owner)]
+    """Everything that makes a chain a term, owners included."""
+    facts = happens(chain, atoms)
     return facts + insides(chain, atoms) if vanishes(chain) else facts
