@@ -6,12 +6,16 @@ pointers on.
 """
 
 import re
+from collections.abc import Sequence
 
 from formwright.contract.contract import Contract, Operand
 from formwright.qualify.header import C_TYPES
 
-DEFINED = re.compile(r"\bfw_call\s*\(")
-"""Source with this has the call interface of its own."""
+
+def interface_of(source: str) -> str | None:
+    """``fw_call`` when C text defines the call interface itself."""
+    # A word in a comment would do no harm: such source does not link, and is told so.
+    return "fw_call" if re.search(r"\bfw_call\s*\(", source) else None
 
 
 def plain_signature(contract: Contract, function: str) -> str:
@@ -22,19 +26,27 @@ def plain_signature(contract: Contract, function: str) -> str:
     return f"void {function}({', '.join(parts)})"
 
 
-def adapter_text(contract: Contract, function: str) -> str:
-    """The C of the exported functions, to stand after the source that defines ``function``.
+def declaration(contract: Contract, function: str) -> str:
+    """The same without names, which macros of the source could change."""
+    parts = [f"const {C_TYPES[o.dtype]} *" for o in contract.inputs]
+    parts.append(f"{C_TYPES[contract.output.dtype]} *")
+    parts += ["int64_t"] * len(contract.names)
+    return f"void {function}({', '.join(parts)})"
 
-    Names begin with ``fw_``, as those of the interface do.
+
+def adapter_text(contract: Contract, function: str, features: Sequence[str]) -> str:
+    """The C of the exported functions over ``function``, a translation unit of its own.
+
+    ``features`` are the CPU flags that the compiler was told it may use.
     """
+    guard = " && ".join(f'__builtin_cpu_supports("{f}")' for f in features) or "1"
     lines = [
-        "",
-        "/* Adapter: the call interface over the plain function above. */",
+        "/* The call interface over a plain function; written by formwright. */",
         "#include <stdint.h>",
         "#include <string.h>",
         f"{plain_signature(contract, function)};",
         "int32_t fw_abi(void) { return 1; }",
-        "int32_t fw_cpu_ok(void) { return FW_CPU; }",
+        f"int32_t fw_cpu_ok(void) {{ __builtin_cpu_init(); return {guard}; }}",
         "static int64_t fw_round(int64_t bytes) { return (bytes + 127) / 64 * 64; }",
         "int64_t fw_scratch_bytes(const int64_t *fw_e, int32_t fw_t) {",
         *_extents(contract),
