@@ -274,13 +274,20 @@ def _overhead(runner: Runner) -> float:
     return min(max(statistics.median(intercepts), 0.0), MAX_OVERHEAD_SECONDS)
 
 
+def _call_seconds(a: Batch, b: Batch, overhead: float) -> float:
+    """Seconds of a call in a pair of batches; an empty one says only what a batch costs."""
+    batches = [batch for batch in (a, b) if batch.calls]
+    wall = sum(batch.wall_seconds - overhead for batch in batches)
+    return max(wall, 0.0) / sum(batch.calls for batch in batches)
+
+
 def _distribution(runner: Runner) -> Distribution:
     """Take the cost of a batch off, and sum up."""
     overhead = _overhead(runner)
     samples = tuple(
         Sample(
             number,
-            max(a.wall_seconds + b.wall_seconds - 2 * overhead, 0.0) / (a.calls + b.calls),
+            _call_seconds(a, b, overhead),
             a.calls + b.calls,
             a.wall_seconds + b.wall_seconds,
             a.cpu_seconds + b.cpu_seconds,

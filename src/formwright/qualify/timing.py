@@ -1,7 +1,7 @@
 """Winners timed afresh against the baselines: plain data for the record."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from formwright.base.digest import digest_file
@@ -9,10 +9,13 @@ from formwright.contract.contract import Contract
 from formwright.contract.inputs import inputs
 from formwright.contract.operators import operator
 from formwright.contract.reference import expected
-from formwright.measure.programs import Native, Program
-from formwright.measure.statistics import Distribution, ratio
+from formwright.measure.machine import Frequency, frequency
+from formwright.measure.plan import Plan
+from formwright.measure.programs import Baseline, Native, Program
+from formwright.measure.session import default_cores
+from formwright.measure.statistics import Distribution, ratio, tail_ratio, verdict
 from formwright.measure.tensors import Case, Tensor
-from formwright.measure.timing import Plan, measure_interleaved
+from formwright.measure.timing import measure_interleaved
 from formwright.measure.workload import SymmetricWorkload
 
 CASES = 2
@@ -58,30 +61,57 @@ def time_programs(
     """Medians, intervals and all samples by program name; a failure has its message instead.
 
     ``ratios`` gives the paired ratio of each other program's time to the first one's: above
-    1, the first is faster. ``library`` is the SHA-256 of the first one's library.
+    1, the first is faster; ``verdicts`` says what the interval says, and ``tails`` the same of
+    p95 and p99 where the plan asks for them. ``library`` is the SHA-256 of the first one's
+    library. Caches are as the contract says. What is inside the time of a call: the call and
+    all that it allocates. Outside: loading, packing of what the contract names as ahead
+    (``prepare_seconds``); inputs are in place, so that nothing is converted or moved.
     """
     first = next(iter(programs))
     ours = programs[first]
     library = digest_file(ours.library) if isinstance(ours, Native) else None
+    plan = replace(plan, caches=contract.caches)
+    programs = {n: _of(program, contract) for n, program in programs.items()}
     workload = operator_workload(contract, extents, seed)
+    cores = default_cores(ours.threads)
+    before = frequency(cores)
     results = measure_interleaved(programs, workload, seed=seed, plan=plan, progress=progress)
     timed = {n: r for n, r in results.items() if isinstance(r, Distribution)}
     shown: dict[str, Any] = {
         "seed": seed,
         "rounds": plan.rounds,
+        "caches": plan.caches,
         "library": library,
+        "frequency": [_shown(f) for f in (before, frequency(cores))],
+        "queue_share": max((r.queue_share for r in timed.values()), default=0.0),
         "programs": {},
         "ratios": {},
+        "verdicts": {},
+        "tails": {},
     }
     for name, result in results.items():
         if isinstance(result, Distribution):
             shown["programs"][name] = asdict(result)
         else:
             shown["programs"][name] = {"failure": result.message}
-    if first in timed:
-        shown["ratios"] = {
-            name: asdict(ratio(result, timed[first]))
-            for name, result in timed.items()
-            if name != first
-        }
+    for name, result in timed.items() if first in timed else ():
+        if name == first:
+            continue
+        interval = ratio(result, timed[first])
+        shown["ratios"][name] = asdict(interval)
+        shown["verdicts"][name] = verdict(interval, plan.margin)
+        tail = tail_ratio(result, timed[first], plan.tail_limit)
+        if tail is not None:
+            shown["tails"][name] = asdict(tail)
     return shown
+
+
+def _of(program: Program, contract: Contract) -> Program:
+    """A library is asked for the contract's operator."""
+    if isinstance(program, Baseline):
+        return replace(program, operator=contract.operator)
+    return program
+
+
+def _shown(found: Frequency | None) -> dict[str, Any] | None:
+    return None if found is None else asdict(found)
