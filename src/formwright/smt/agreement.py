@@ -89,6 +89,8 @@ class Agreement:
             yield self._goal(f"exact_once {name}", "exact_once", line.exact_once, claim, 6, line)
         claim = f"a term of {name} that nothing computes"
         yield self._goal(f"coverage {name}", "coverage", line.coverage.coverage, claim, 2, line)
+        if line.target.kept is not None:
+            return  # that a cell is assigned before it is read is readiness
         claim = f"a cell of {name} that nothing assigns"
         yield self._goal(f"defined {name}", "defined", line.coverage.defined, claim, 2, line)
 
@@ -105,7 +107,8 @@ class Agreement:
         span: Span | None = line.target.line.span if site is None else site.span
         read = self._sources(line.target.writers if site is None else [site])
         named = () if site is None else (site.path,)
-        kept = frozenset(s.path for s in read)
+        readers = [s for s, _ in line.target.reads] if condition == "coverage" else []
+        kept = frozenset(s.path for s in (*read, *readers))
         reads = Reads(line.target.name, named, kept, terms=True)
         return Goal(name, "K2", condition, build, claim, weight, span, reads)
 

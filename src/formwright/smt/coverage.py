@@ -37,11 +37,14 @@ class Coverage:
         self._atoms = atoms
 
     def coverage(self) -> Sequence[Query]:
-        """One query for each product of the line."""
-        return [self._covered(n) for n in range(len(self._tokens.products))]
+        """For each product of the line and each cell that has to be right, one query."""
+        return [
+            self._covered(product, there)
+            for there in self._target.wanted()
+            for product in range(len(self._tokens.products))
+        ]
 
-    def _covered(self, product: int) -> Query:
-        there = self._target.somewhere()
+    def _covered(self, product: int, there: Somewhere) -> Query:
         ranges, reduction = self._tokens.arbitrary_reduction()
         facts = [*there.facts, *ranges, *self._tokens.masks(product, there.place, reduction)]
         if self._target.line.combine == "max":
@@ -162,7 +165,10 @@ class Coverage:
         return found
 
     def defined(self) -> Sequence[Query]:
-        there = self._target.somewhere()
+        """Of the output: a cell of a stage that is read has its assignment by ``readiness``."""
+        return [self._assigned(there) for there in self._target.wanted()]
+
+    def _assigned(self, there: Somewhere) -> Query:
         facts = list(there.facts)
         wrong: list[Formula] = []
         hints: list[Poly] = []
@@ -183,7 +189,7 @@ class Coverage:
             facts += owner
             wrong.append(negated(conj((valid, same))))
             hints += target(done, self._atoms).index
-        return [Query(tuple(facts), conj(wrong), tuple(hints), (), there.given)]
+        return Query(tuple(facts), conj(wrong), tuple(hints), (), there.given)
 
 
 def _guard_equations(chain: Chain, atoms: Atoms) -> list[Poly]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from formwright.ir.program import Access
 from formwright.ir.template import Realised, Template, Workload
 from formwright.smt.atoms import Atoms
-from formwright.smt.encode import UnderivableError, number
-from formwright.smt.instances import Instance, cell, guards
+from formwright.smt.encode import number
+from formwright.smt.instances import Instance, cell, fresh, present
+from formwright.smt.lazy import Reach, reads_of
 from formwright.smt.sites import Home, Site
 from formwright.smt.terms import ZERO, Formula, Poly, le, lt, symbol
 
@@ -68,7 +69,10 @@ def _outer(run: Instance, home: Home) -> list[tuple[str, Poly]]:
 
 @dataclass(frozen=True, slots=True)
 class Somewhere:
-    """An arbitrary cell: what is known of it, which one it is, and its place in the line."""
+    """An arbitrary cell: what is known of it, which one it is, and its place in the line.
+
+    ``given``: what a counterexample says of it.
+    """
 
     facts: list[Formula]
     cell: tuple[Poly, ...]
@@ -86,6 +90,12 @@ class Target:
         self.kept = kept
         self.buffer = line.output.name if kept is None else kept.buffer
         self.writers = [s for s in applies if s.apply.destination.buffer == self.buffer]
+        self.reads = [
+            (s, r)
+            for s in applies
+            for r in dict.fromkeys(reads_of(s.apply.value))
+            if kept is not None and r.access.buffer == self.buffer
+        ]
         self._stages = Stages(() if kept is None else (kept,))
         self._atoms = atoms
 
@@ -114,30 +124,23 @@ class Target:
     def in_range(self, place: Sequence[Poly]) -> list[Formula]:
         return ranges(place, [symbol(e) for e in self.line.output.extents])
 
-    def somewhere(self) -> Somewhere:
-        """Any cell that stands for a cell of the line."""
+    def wanted(self) -> list[Somewhere]:
+        """The cells that have to be right: any of the output, any that is read of a stage."""
         if self.kept is None:
             index = tuple(symbol(f"{n}@cell") for n in self.line.indices)
             given = tuple(zip(self.line.indices, index, strict=True))
-            return Somewhere(self.in_range(index), index, index, given)
-        if not self.writers:
-            raise UnderivableError(f"nothing writes {self.buffer}", self.kept.span)
-        site = self.writers[0]
-        home = site.home(site.apply.destination)
-        env = {n: symbol(f"{n}@kept") for f in site.frames[: home.depth] for n in f.binds()}
-        outer = tuple(env.items())
-        facts = guards(Instance(site, env), self._atoms, 0, home.depth)
-        index = tuple(symbol(f"{n}@kept") for n in self.kept.names)
-        facts += ranges(index, [number(s, env, self._atoms) for s in home.buffer.shape])
-        inner = dict(zip(self.kept.names, index, strict=True))
-        place = tuple(number(i, {**env, **inner}, self._atoms) for i in self.kept.index)
-        facts += self.in_range(place)
-        given = (*outer, *inner.items(), *self._named(place))
-        return Somewhere(facts, (*env.values(), *index), place, given)
+            return [Somewhere(self.in_range(index), index, index, given)]
+        return [self._read(site, reach) for site, reach in self.reads]
 
-    def _named(self, place: Sequence[Poly]) -> tuple[tuple[str, Poly], ...]:
-        """Names for the cell in a counterexample, beside those of loops and buffers."""
-        return tuple((f"{self.name}.{n}", p) for n, p in zip(self.line.indices, place, strict=True))
+    def _read(self, site: Site, reach: Reach) -> Somewhere:
+        """A cell that some run reads, and that stands for a cell of the stage."""
+        run = fresh(site, f"r{site.number}", {}, 0)
+        made = cell(run, reach.access, self._atoms)
+        place = self._stages.place(run, reach.access, made.index, self._atoms)
+        facts = present(run, reach, made, self._atoms) + self.in_range(place)
+        outer = _outer(run, site.home(reach.access))
+        given = [(f"{self.name}.{n}", p) for n, p in zip(self.line.indices, place, strict=True)]
+        return Somewhere(facts, (*(p for _, p in outer), *made.index), place, (*outer, *given))
 
 
 def ranges(indices: Sequence[Poly], extents: Sequence[Poly]) -> list[Formula]:
