@@ -155,7 +155,22 @@ WRONG = {
           EACH(k, K) { int64_t q = n & 1 ? k : K - 1 - k; s += A(i, q) * B(q, j); }
           C(i, j) = s; }""",
     ),
-    "denormals flushed": Wrong("denormals", "for denormal inputs", NAIVE, flags="-Ofast"),
+    "denormals flushed": Wrong(
+        "denormals",
+        "for denormal inputs",
+        """unsigned old = __builtin_ia32_stmxcsr();
+        __builtin_ia32_ldmxcsr(old | 0x8040);"""
+        + NAIVE
+        + "__builtin_ia32_ldmxcsr(old);",
+    ),
+    "fast-math for the whole process": Wrong(
+        "environment", "changed the floating-point environment", NAIVE, flags="-Ofast"
+    ),
+    "flush-to-zero left on": Wrong(
+        "environment",
+        "changed the floating-point environment",
+        NAIVE + "__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);",
+    ),
     "zeros skipped": Wrong(
         "nonfinite",
         "cells are wrong",

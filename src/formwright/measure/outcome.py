@@ -33,6 +33,18 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Altered:
+    """It changed how its process rounds, flushes denormals or traps, and left it so."""
+
+    @property
+    def message(self) -> str:
+        return (
+            "changed the floating-point environment of the process (flush-to-zero, rounding or"
+            " traps) and left it so: build it without -ffast-math"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """The kernel itself returned an error code."""
 
@@ -204,6 +216,7 @@ class Lingering:
 
 Failure = (
     Refused
+    | Altered
     | Failed
     | Crashed
     | Hung

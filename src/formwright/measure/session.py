@@ -16,6 +16,7 @@ from formwright.measure.judge import judge
 from formwright.measure.layout import Block, Placement, lay_out, setup_message
 from formwright.measure.memory import InputMemory, mapped, memory_file, poison_of, view_of
 from formwright.measure.outcome import (
+    Altered,
     Crashed,
     Failed,
     Failure,
@@ -33,6 +34,7 @@ from formwright.measure.tensors import Array, Case, Tensor
 
 _CALL, _PREPARE, _EVICT, _DELIVER = 1, 2, 3, 4
 _POISON_SCRATCH, _AHEAD = 1, 2
+_ALTERED = 2
 _SPILL = 0xA5
 """Fills the bytes of an output's pages that belong to no element; a kernel must leave them."""
 
@@ -296,7 +298,7 @@ class Session:
                 return Failed(reply.code)
             case x if x == REFUSED:
                 self.child.close()
-                return Refused(reply.text)
+                return _refusal(reply)
             case x if x == FAULT:
                 self.child.close()
                 return read_fault(self.layout, reply.a - self.base, reply.code, reply.b)
@@ -357,6 +359,8 @@ def default_cores(threads: int) -> tuple[int, ...]:
 def _refusal(reply: Reply | Failure) -> Failure:
     if not isinstance(reply, Reply):
         return reply
+    if reply.kind == REFUSED and reply.code == _ALTERED:
+        return Altered()
     if reply.kind == REFUSED:
         return Refused(reply.text, offered=reply.code != NOT_OFFERED)
     if reply.kind == FAULT:

@@ -14,6 +14,7 @@ Verdict = Literal["held", "refuted", "unresolved"]
 FIRST: Final[Mapping[str, str]] = {
     "starts": "the library loads in the sandbox, with this call interface, on this CPU",
     "returns": "every call ends, in time, without a crash and with code 0",
+    "environment": "it leaves the floating-point environment of its process as it was",
     "sandbox": "it asks the machine for nothing but arithmetic",
     "memory": "it touches no byte outside its tensors",
     "inputs_unchanged": "it writes to no input",

@@ -7,6 +7,7 @@ from typing import Final, assert_never
 from formwright.contract.contract import Contract
 from formwright.contract.judge import Finding
 from formwright.measure.outcome import (
+    Altered,
     Crashed,
     Failed,
     Failure,
@@ -37,6 +38,7 @@ class Fault:
 
 EVERY_CALL: Final = (
     "returns",
+    "environment",
     "sandbox",
     "memory",
     "inputs_unchanged",
@@ -63,6 +65,8 @@ def of_failure(failure: Failure, trial: Trial) -> tuple[str, str]:
     match failure:
         case Refused():
             return "starts", failure.message
+        case Altered():
+            return "environment", f"it {failure.message}"
         case Crashed() if trial.group == "alignment":
             # Away from the guard pages, on data that were right when they stood at a page's start.
             return "alignment", f"on tensors aligned to one element it {failure.message}"

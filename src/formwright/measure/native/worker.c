@@ -28,6 +28,7 @@
 enum { HELLO = 0, READY = 1, DONE = 2, FAILED = 3, FAULT = 4, REFUSED = 5 };
 enum { CALL = 1, PREPARE = 2, EVICT = 3 };
 enum { POISON_SCRATCH = 1, AHEAD = 2 };
+enum { ALTERED = 2 }; /* the code of a refusal; 1 is a peer that has no such operator */
 
 struct setup {
     uint32_t tensors, slots, mappings, extents;
@@ -64,6 +65,24 @@ static void answer(uint32_t kind, int32_t code, uint64_t a, uint64_t b, const ch
 
 static void refuse(const char *text) {
     answer(REFUSED, 0, 0, 0, text);
+    _exit(3);
+}
+
+/* How this thread rounds, flushes denormals and traps: what a library built with -ffast-math
+   changes for the whole process when it is loaded. */
+static uint32_t rounding(void) {
+#if defined(__x86_64__)
+    uint16_t control;
+    __asm__ volatile("fnstcw %0" : "=m"(control));
+    return (__builtin_ia32_stmxcsr() & 0xFFC0u) | (uint32_t)control << 16;
+#else
+    return 0;
+#endif
+}
+
+static void keep_rounding(uint32_t before) {
+    if (rounding() == before) return;
+    answer(REFUSED, ALTERED, 0, 0, NULL);
     _exit(3);
 }
 
@@ -184,8 +203,10 @@ int main(int argc, char **argv) {
     watch_faults();
     uint64_t level = confined ? confine(argc - 6, argv + 6) : 0;
 
+    const uint32_t round_as = rounding();
     void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
     if (!library) refuse(dlerror());
+    keep_rounding(round_as);
     int32_t (*abi)(void) = (int32_t (*)(void))symbol(library, "fw_abi");
     int32_t (*cpu_ok)(void) = (int32_t (*)(void))symbol(library, "fw_cpu_ok");
     if (abi() != 1) refuse("the library speaks another version of the ABI");
@@ -237,6 +258,7 @@ int main(int argc, char **argv) {
                 code = call(tensors, strides, extents, scratch, scratch_size, s->threads);
             }
         }
+        keep_rounding(round_as);
         answer(code ? FAILED : DONE, code, 0, 0, NULL);
     }
 }
