@@ -63,6 +63,8 @@ SEARCH_ROUNDS = 3
 """To tell the built designs apart; the best is timed afresh."""
 NEAR_ROOF = 0.95
 MARGIN = 0.05
+BUSY = 0.2
+"""Of the time in a run queue: then ratios say little, and the CPU time is printed beside them."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -229,6 +231,8 @@ class Bench:
                 self.rows.append(self._data(row, name, interval, share, result, ours, best))
                 low, high = interval.low, interval.high
                 parts.append(f"{name} {interval.median:.2f} ({low:.2f}-{high:.2f})")
+                if max(ours.queue_share, result.queue_share) > BUSY and row.threads == 1:
+                    parts[-1] += f" (by CPU time {processor(result) / processor(ours):.2f})"
             elif isinstance(result, Refused) and not result.offered:
                 parts.append(f"{name} -")
             else:
@@ -293,6 +297,11 @@ class Bench:
                 print(text)
             else:
                 self.given.json.write_text(text + "\n", encoding="utf-8")
+
+
+def processor(timed: Distribution) -> float:
+    """Seconds of CPU time of a call, at least: what little a busy machine leaves to compare."""
+    return min(s.cpu_seconds / s.calls for s in timed.samples)
 
 
 def roof_seconds(contract: Contract, row: Row) -> float:
