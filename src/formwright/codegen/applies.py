@@ -250,7 +250,10 @@ def _cells(
 
 
 def _group(apply: Apply, way: Way, positions: Sequence[Position | None], context: Context) -> None:
-    """Statements for every row and vector; what they share is loaded once before them."""
+    """Statements for every row and vector; what they share is loaded once, where it is first used.
+
+    A load that is named earlier than that would take a register from the tile.
+    """
     rows = list(_rows(way, context))
     by_vector = _by_vector(apply, way, len(rows), len(positions))
     named, body = Named(), list[str]()
@@ -263,10 +266,12 @@ def _group(apply: Apply, way: Way, positions: Sequence[Position | None], context
         lines = list[str]()
         for (values, test), position in turn:
             text = _statement(apply, _cells(way, position, values, named, by_vector, context))
+            lines += named.take()
             lines.append(f"if ({test}) {{ {text} }}" if test else text)
-        body += [*named.turn(), *lines]
+        named.turn()
+        body += lines
     with context.writer.block(""):
-        for line in (*named.top, *body):
+        for line in body:
             context.writer.line(line)
 
 

@@ -36,6 +36,11 @@ class Named:
             lines.append(f"const fw_vec {known[text]} = {text};")
         return known[text]
 
+    def take(self) -> list[str]:
+        """The lines that stand for the next statement, just before which they belong."""
+        lines, self.top, self.outer = [*self.top, *self.outer], [], []
+        return lines
+
     def turn(self) -> list[str]:
         """The lines of the outer index that ends here."""
         lines, self.outer, self.inner = self.outer, [], {}
@@ -105,8 +110,7 @@ class Cells:
         if not self.vector:
             return self._point(access)
         text = self._row(access)
-        rows = self._unrolled(_names(access))
-        return text if rows else self.named.name(text, self.by_vector)
+        return self.named.name(text, self.by_vector and not self._unrolled(_names(access)))
 
     def cell(self, access: Access, tile: Tile) -> str:
         """The C variable of a tile's cell; a lane of a vector by its number."""
