@@ -12,6 +12,7 @@ from formwright.ir.rewrite import accesses
 from formwright.smt.atoms import Atoms
 from formwright.smt.chains import (
     Chain,
+    accumulating,
     chain_conditions,
     happens,
     insides,
@@ -145,8 +146,9 @@ class _Line:
         if self.target.line.combine == "max":
             return [self._phantom(c) for c in self._chains.of_maximum(site, "e")]
         found: list[Query] = []
-        for chain in self._chains.of_sum(site, "e"):
-            found.append(self._phantom(chain))
+        among = self._chains.of_sum(site, "e")
+        for chain in among:
+            found.append(self._phantom(chain, among))
             if vanishes(chain) and (known := scales(chain, self._atoms)):
                 facts = happens(chain, self._atoms)
                 found.append(Query(tuple(facts), negated(conj(known)), (), _actors(chain)))
@@ -156,12 +158,12 @@ class _Line:
         known = self.target.place(chain.steps[0].instance)
         return chain_conditions(chain, self._atoms) + self.target.premises(known)
 
-    def _phantom(self, chain: Chain) -> Query:
+    def _phantom(self, chain: Chain, among: Sequence[Chain] = ()) -> Query:
         facts, hints = tuple(self._facts(chain)), self._hints(chain)
         if self.target.line.combine == "max":
             right = self._tokens.within(chain)
         else:
-            token = self._tokens.of(chain)
+            token = self._tokens.of(chain, among)
             if token is None:
                 return Query(facts, TRUE, (), _actors(chain))
             right = conj((token.agrees, *self._tokens.in_range(token)))
@@ -182,11 +184,12 @@ class _Line:
         """Chains that differ only in who assigned a cell are one: ``single`` says so."""
         found: dict[object, Class] = {}
         for site in self.target.writers:
-            for chain in self._chains.of_sum(site, f"{tag}{site.number}"):
-                token = self._tokens.of(chain)
+            among = self._chains.of_sum(site, f"{tag}{site.number}")
+            for chain in among:
+                token = self._tokens.of(chain, among)
                 if token is None:
                     continue
-                runs = tuple(chain.steps[n].instance for n in _accumulating(chain))
+                runs = tuple(chain.steps[n].instance for n in accumulating(chain))
                 numbers = tuple(r.site.number for r in runs)
                 key = (numbers, token.product, token.cell, token.reduction, chain.branches)
                 flat = _parts(self._facts(chain))
@@ -213,11 +216,6 @@ class _Line:
     def _hints(self, chain: Chain) -> tuple[Poly, ...]:
         inputs = [p for found in leaf_places(chain, self._stages, self._atoms) for p in found]
         return (*target(chain, self._atoms).index, *inputs)
-
-
-def _accumulating(chain: Chain) -> list[int]:
-    """The output step and the accumulations on the way: what can happen twice."""
-    return [n for n, s in enumerate(chain.steps) if n == 0 or s.instance.site.apply.op != "="]
 
 
 def _parts(formulas: Sequence[Formula]) -> tuple[Formula, ...]:

@@ -53,7 +53,7 @@ class Chain:
 
     ``branches`` are the sides of sums that were taken: two sides are two terms even when the
     same runs compute them. ``value`` is what is compared, in place of the product, where the
-    chain is one of a maximum.
+    chain is one of a maximum. ``rank`` counts the branches of its statement with such products.
     """
 
     steps: tuple[Step, ...]
@@ -62,6 +62,7 @@ class Chain:
     coefficient: Fraction = Fraction(1)
     branches: tuple[tuple[int, str], ...] = ()
     value: Form | None = None
+    rank: int = 0
 
     @property
     def form(self) -> Form:
@@ -136,6 +137,11 @@ def step_conditions(chain: Chain, number: int, atoms: Atoms) -> tuple[Formula, l
             holds = truth(cond, run.env, atoms)
             found.append(holds if polarity else negated(holds))
     return conj(found), owner
+
+
+def accumulating(chain: Chain) -> list[int]:
+    """The output step and the accumulations on the way: what can happen twice."""
+    return [n for n, s in enumerate(chain.steps) if n == 0 or s.instance.site.apply.op != "="]
 
 
 def insides(chain: Chain, atoms: Atoms) -> list[Formula]:

@@ -69,14 +69,15 @@ class Coverage:
         goals = (*there.cell, *reduction)
         found: list[tuple[Chain, list[Formula]]] = []
         for site in self._target.writers:
-            for chain in self._chains.of_sum(site, f"w{site.number}"):
-                token = self._tokens.of(chain)
+            among = self._chains.of_sum(site, f"w{site.number}")
+            for chain in among:
+                token = self._tokens.of(chain, among)
                 if token is None or token.product != product:
                     continue
                 forms = (*token.cell, *token.reduction)
                 values = self._witness(chain, forms, goals, _equations(token.agrees))
                 done = chain.substituted(values)
-                reached = self._tokens.of(done)
+                reached = self._tokens.of(done, [c.substituted(values) for c in among])
                 assert reached is not None
                 pairs = zip((*reached.cell, *reached.reduction), goals, strict=True)
                 found.append((done, [reached.agrees, *(eq(a, b) for a, b in pairs)]))
@@ -129,6 +130,7 @@ class Coverage:
         more, _ = eliminate(equations, left, self._atoms)
         values.update(more)
         values.update(self._blocks(chain, open_names, values))
+        values.update(self._quotients(chain, open_names, values))
         for step in chain.steps:
             for frame in step.instance.site.frames:
                 for name in frame.binds():
@@ -137,14 +139,35 @@ class Coverage:
                         values[free] = self._plausible(chain, step, frame, name).substituted(values)
         return values
 
+    def _quotients(
+        self, chain: Chain, open_names: Sequence[str], values: dict[str, Poly]
+    ) -> dict[str, Poly]:
+        """Which tile an index falls in, where what is left over is known: ``r = f - i*T``."""
+        found: dict[str, Poly] = {}
+        for step in chain.steps:
+            for frame in step.instance.site.frames:
+                for name in frame.binds():
+                    rest = step.instance.env[name].substituted({**values, **found})
+                    known = {**values, **found}
+                    left = [n for n in open_names if n in rest.symbols() and n not in known]
+                    whole = rest.substituted(dict.fromkeys(left, ZERO))
+                    tiles = (rest - whole).scaled(-1)
+                    if left and all(c > 0 for _, c in tiles.terms) and tiles != rest:
+                        first = self._first(frame, step).substituted(known)
+                        found.update(mixed_radix(whole - first, tiles, left, self._atoms))
+        return found
+
+    def _first(self, frame: Frame, step: Step) -> Poly:
+        node = frame.node
+        return number(node.lo, step.instance.env, self._atoms) if isinstance(node, For) else ZERO
+
     def _plausible(self, chain: Chain, step: Step, frame: Frame, name: str) -> Poly:
         """The iteration of the reader where both run in one loop; else the first."""
         if step.reader is not None:
             reader = chain.steps[step.reader].instance
             if any(f.node is frame.node for f in reader.site.frames[:-1]):
                 return reader.env[name]
-        node, env = frame.node, step.instance.env
-        return number(node.lo, env, self._atoms) if isinstance(node, For) else ZERO
+        return self._first(frame, step)
 
     def _blocks(
         self, chain: Chain, open_names: Sequence[str], values: dict[str, Poly]

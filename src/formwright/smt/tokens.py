@@ -1,12 +1,12 @@
 """Where in a line of the workload a chain belongs: its cell and its reduction index."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from formwright.ir.expr import Var
 from formwright.smt.atoms import Atoms
-from formwright.smt.chains import Chain, leaf_places
+from formwright.smt.chains import Chain, accumulating, leaf_places
 from formwright.smt.encode import UnderivableError, number, truth
 from formwright.smt.forms import Leaf, leaves, skeleton
 from formwright.smt.products import Product, products
@@ -58,18 +58,46 @@ class Tokens:
         """The products of the line; raises on a line that is no sum of products."""
         return products(self._line)
 
-    def of(self, chain: Chain) -> Token | None:
-        """Where the line has this product; ``None`` if it has none such."""
+    def of(self, chain: Chain, among: Sequence[Chain] = ()) -> Token | None:
+        """Where the line has this product; ``None`` if it has none such.
+
+        ``among``: the chains of the same statement. Where no cell fixes a reduction index, as
+        in the middle of ``(x - mean)*(x - mean)``, it is that of a term which the same
+        accumulations bring: any index will do that no other chain takes too.
+        """
         matching = self._matching(chain)
         if not matching:
             return None
-        if len(matching) > 1:
+        if any(self.products[n] != self.products[matching[0]] for n in matching):
             told = "a workload with two products of the same cells"
             raise UnderivableError(told, self._line.span)
-        token = self._token(matching[0], chain, None)
+        # One of several that are the same: any choice will do, if no two chains make it.
+        product = matching[chain.rank % len(matching)]
+        token = self._token(product, chain, None)
+        if token is None:
+            lent = self._lent(chain, among)
+            token = None if lent is None else self._token(product, chain, lent)
         if token is None:
             raise UnderivableError("a reduction index that no input fixes", self._line.span)
         return token
+
+    def _lent(self, chain: Chain, among: Sequence[Chain]) -> tuple[Poly, ...] | None:
+        """The reduction indices of another term of the same accumulations."""
+        mine = [chain.steps[n].instance for n in accumulating(chain)]
+        known = self._runs_of(p for run in mine for p in run.env.values())
+        for other in among:
+            if [other.steps[n].instance for n in accumulating(other)] != mine:
+                continue
+            for product in self._matching(other):
+                token = self._token(product, other, None)
+                if token is not None and self._runs_of(token.reduction) <= known:
+                    return token.reduction
+        return None
+
+    def _runs_of(self, polys: Iterable[Poly]) -> frozenset[str]:
+        """The names of runs that ``polys`` depend on."""
+        names = self._atoms.closure({s for p in polys for s in p.symbols()})
+        return frozenset(n for n in names if "@" in n and n not in self._atoms.by_name)
 
     def within(self, chain: Chain) -> Formula:
         """Some choice of indices has this value in the line: enough for a maximum."""

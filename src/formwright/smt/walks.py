@@ -20,6 +20,7 @@ from formwright.smt.forms import (
     factor_form,
     number_form,
     reciprocal,
+    skeleton,
 )
 from formwright.smt.instances import fresh
 from formwright.smt.products import combined
@@ -61,7 +62,7 @@ class Chains:
         if site.apply.op == "max=":
             raise UnderivableError("a running maximum is not a sum of terms", site.span)
         start = Chain((Step(fresh(site, tag, {}, 0)),))
-        return self._value(site.apply.value, start, 0, (site,), tag)
+        return _ranked(self._value(site.apply.value, start, 0, (site,), tag))
 
     def of_maximum(self, site: Site, tag: str) -> list[Chain]:
         """Every value that an assignment or a ``max=`` of ``site`` brings to its cell."""
@@ -237,6 +238,18 @@ class Chains:
                     continue
                 raise UnderivableError("terms that come back to their own buffer", access.span)
             yield source, longer, name
+
+
+def _ranked(chains: Sequence[Chain]) -> list[Chain]:
+    """Each chain with the number of its branches among those with the same product."""
+    seen: dict[str, list[object]] = {}
+    found: list[Chain] = []
+    for chain in chains:
+        branches = seen.setdefault(skeleton(chain.form), [])
+        if chain.branches not in branches:
+            branches.append(chain.branches)
+        found.append(replace(chain, rank=branches.index(chain.branches)))
+    return found
 
 
 def constant_of(value: Value) -> Fraction | None:
