@@ -1,15 +1,20 @@
 """Objectives of a problem file: what is read, what refuses, what wins, what it gives up."""
 
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
 from formwright.base.toml import read_toml
 from formwright.codegen.size import code_bytes
 from formwright.contract.objectives import Ceilings, Goal, Objective, read_objective
+from formwright.contract.problem import Problem, load_problem
 from formwright.flow.objectives import Standing, choose_winner, require
+from formwright.report.tradeoffs import print_tradeoffs
 from formwright.roofline import Intensity, Moved, roofs_of
 from formwright.roofline.energy import energy_of, lacking, uncounted
 
@@ -80,12 +85,21 @@ def test_reading_reports_every_fault() -> None:
     assert "unknown objective 'latencies'" in told[0][0]
 
 
-def test_energy_is_modelled_from_the_chip_or_refused() -> None:
+def _problem(tmp_path: Path, text: str) -> Problem:
+    file = tmp_path / "problem.toml"
+    rest = '\noperator = "gemm"\ntemplates = ["packed_gemm"]\n[workloads.a]\nM = 8\nN = 8\nK = 8\n'
+    file.write_text(f"{text}{rest}", encoding="utf-8")
+    return load_problem(file)
+
+
+def test_energy_is_modelled_from_the_chip_or_refused(tmp_path: Path) -> None:
+    problem = _problem(tmp_path, 'objective = "energy"')
     figures = {"chip.l1_bytes": 32768, "chip.l2_bytes": 1 << 19, "chip.l3_bytes": 1 << 25}
-    with pytest.raises(InputError, match="no flop_energy and no dram_byte_energy"):
-        require(Objective("energy"), figures, "local")
+    with pytest.raises(InputError, match="no flop_energy and no dram_byte_energy") as refused:
+        require(problem, 1, figures, "local")
+    assert refused.value.diagnostics[0].span is not None
     energies = figures | {"chip.flop_energy": 2e-12, "chip.dram_byte_energy": 1e-10}
-    require(Objective("energy"), energies, "local")
+    require(problem, 1, energies, "local")
     roofs = roofs_of(energies, 1)
     moved = {v.name: (Moved("A", 1000, 0),) for v in roofs.levels}
     joules = energy_of(Intensity({"*": 5000}, moved), roofs, energies)
@@ -94,9 +108,31 @@ def test_energy_is_modelled_from_the_chip_or_refused() -> None:
     assert uncounted(energies, roofs) == ("l1", "l2", "l3")
 
 
-def test_throughput_is_refused_and_not_made_up() -> None:
-    with pytest.raises(InputError, match="throughput is not measured"):
-        require(Objective("throughput"), {}, "local")
+def test_throughput_is_of_single_threads(tmp_path: Path) -> None:
+    problem = _problem(tmp_path, 'objective = "throughput"')
+    require(problem, 1, {}, "local")
+    with pytest.raises(InputError, match="with one thread each, not with 2"):
+        require(problem, 2, {}, "local")
+    ahead = _problem(tmp_path, 'objective = "throughput"\nahead = ["B"]')
+    with pytest.raises(InputError, match="packed ahead"):
+        require(ahead, 1, {}, "local")
+    slow = replace(FAST, rate=1.5)
+    assert (
+        choose_winner((slow, replace(SMALL, rate=2.0)), Objective("throughput")).winner == "small"
+    )
+    assert choose_winner((slow, SMALL), Objective("throughput")).winner == "fast"
+
+
+def test_the_table_of_candidates() -> None:
+    text = StringIO()
+    choice = choose_winner(ALL, Objective("memory", Ceilings(p99_ratio=2.5)))
+    print_tradeoffs(Console(file=text, width=120), choice.as_json())
+    lines = text.getvalue().splitlines()
+    assert lines[0].strip() == "for memory, of 4 measured"
+    assert "uJ" not in lines[1]
+    assert "(refused: p99_ratio 5 is above the ceiling 2.5)" in lines[2]
+    assert lines[4].startswith(">*")
+    assert lines[-1].strip().startswith("given up: ")
 
 
 def test_code_is_what_may_be_executed(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from formwright.contract.problem import Workload
 from formwright.flow.candidates import Candidate, assignment_text, designs, prepare
+from formwright.flow.objectives import Choice, choose_winner, standing
+from formwright.flow.rates import rates
 from formwright.flow.refit import Observation, refit
 from formwright.flow.setting import Setting, fractions_as_text, fractions_from_text
 from formwright.measure.programs import Baseline, BaselineName, Native, Program
@@ -18,6 +20,8 @@ from formwright.qualify.timing import time_programs
 
 SEARCH_ROUNDS = 5
 CONFIRM_ROUNDS = 15
+TAILS = 100
+"""Short batches of each candidate, where the objective or a ceiling is about slow calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Search:
     rounds: int
     refit: dict[str, Any] | None
     reasons: tuple[str, ...]
+    choice: Choice
 
 
 def search(setting: Setting, workload: Workload) -> Search:
@@ -41,6 +46,7 @@ def search(setting: Setting, workload: Workload) -> Search:
     budget = setting.problem.budget
     candidates: dict[str, Candidate] = {}
     seconds: dict[str, float] = {}
+    measured: dict[str, dict[str, Any]] = {}
     reasons: list[str] = []
     learned: dict[str, Any] | None = None
     done = 0
@@ -59,6 +65,7 @@ def search(setting: Setting, workload: Workload) -> Search:
         if not fresh:
             break
         timing = _measure(setting, workload, number, fresh)
+        together = rates(setting, workload, number, fresh)
         for key, candidate in fresh.items():
             timed = timing["programs"][key]
             if "failure" in timed:
@@ -67,13 +74,19 @@ def search(setting: Setting, workload: Workload) -> Search:
             median = float(timed["seconds"]["median"])
             candidates[key] = candidate
             seconds[key] = median
+            measured[key] = timed | together.get(key, {})
             _observe(setting, workload, candidate, median)
         learned = _learn(setting, workload, number) or learned
         done = number + 1
         _say(setting, workload, number, candidates, seconds)
-    winner = min(seconds, key=seconds.__getitem__, default=None)
-    chosen = None if winner is None else candidates[winner]
-    return Search(chosen, candidates, seconds, done, learned, tuple(reasons))
+    choice = choose_winner(
+        [standing(setting, workload, c, measured[key]) for key, c in candidates.items()],
+        setting.problem.objective,
+    )
+    labels = {s.key: s.label for s in choice.standings}
+    reasons += [f"{labels[key]}: refused: {why}" for key, why in choice.refused.items()]
+    chosen = None if choice.winner is None else candidates[choice.winner]
+    return Search(chosen, candidates, seconds, done, learned, tuple(reasons), choice)
 
 
 def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str, Any]:
@@ -117,7 +130,12 @@ def _measure(
             setting.problem.contract,
             workload.extents,
             seed=setting.seed + number,
-            plan=Plan(rounds=SEARCH_ROUNDS, least_rounds=3, seconds=10.0),
+            plan=Plan(
+                rounds=SEARCH_ROUNDS,
+                least_rounds=3,
+                seconds=10.0,
+                tails=TAILS if setting.problem.objective.tails else 0,
+            ),
         ),
     )
     return timing

@@ -7,7 +7,7 @@ from typing import Any, Final
 from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.codegen.size import code_bytes
 from formwright.contract.objectives import Goal, Objective
-from formwright.contract.problem import Workload
+from formwright.contract.problem import Problem, Workload
 from formwright.flow.candidates import Candidate, assignment_text
 from formwright.flow.setting import Setting
 from formwright.roofline import UnboundedError, intensity_of, roofs_of
@@ -21,8 +21,9 @@ SAME: Final = 1.01
 class Standing:
     """A candidate by every measure; ``None`` where it was not measured or cannot be.
 
-    ``seconds``, ``p50`` and ``p99`` are measured in the search. ``memory_bytes`` is what the
-    library asks for beside its tensors, ``code_bytes`` the machine code. ``joules`` is modelled.
+    ``seconds``, ``p50``, ``p99`` and ``rate`` (calls a second, every core at work) are measured in
+    the search. ``memory_bytes`` is what the library asks for beside its tensors, ``code_bytes``
+    its machine code. ``joules`` of a call are modelled.
     """
 
     key: str
@@ -33,11 +34,12 @@ class Standing:
     memory_bytes: int | None
     code_bytes: int | None
     joules: float | None
+    rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``winner``: a candidate's key; ``refused``: reasons by key; ``best``: keys of the frontier."""
+    """``winner``: its key; ``refused``: reasons by key; ``best``: keys of the Pareto frontier."""
 
     goal: Goal
     winner: str | None
@@ -64,21 +66,29 @@ Measure = Callable[[Standing], float | None]
 
 MEASURES: Final[Mapping[str, Measure]] = {
     "latency": lambda s: s.seconds,
+    "throughput": lambda s: 1 / s.rate if s.rate else None,
     "tail": lambda s: s.p99,
     "memory": lambda s: s.memory_bytes,
     "code_size": lambda s: s.code_bytes,
     "energy": lambda s: s.joules,
 }
-"""Less is better. Throughput of independent calls is no measure yet: nothing measures it."""
+"""Less is better; of throughput, the seconds that pass for each call."""
 
 
-def require(objective: Objective, chip: Mapping[str, Any], chip_name: str) -> None:
+def require(problem: Problem, threads: int, chip: Mapping[str, Any], chip_name: str) -> None:
     """Raises ``InputError`` for a goal that cannot be measured or modelled here."""
-    if objective.goal == "throughput":
+    objective = problem.objective
+    if objective.goal == "throughput" and threads != 1:
         raise _refusal(
             objective,
-            "throughput is not measured: calls are timed one at a time, not on all cores at once",
-            "latency with threads = 1 is the nearest that is measured",
+            f"throughput is of independent calls with one thread each, not with {threads}",
+            "write threads = 1",
+        )
+    if objective.goal == "throughput" and problem.contract.ahead:
+        raise _refusal(
+            objective,
+            "throughput is not measured with inputs packed ahead",
+            "leave ahead out, or take another objective",
         )
     missing = lacking(chip)
     if objective.goal == "energy" and missing:
@@ -108,6 +118,7 @@ def standing(
         memory_bytes=None if memory is None else int(memory),
         code_bytes=code_bytes(candidate.library),
         joules=_joules(setting, workload, candidate),
+        rate=float(timed["rate"]["median"]) if "rate" in timed else None,
     )
 
 
@@ -182,6 +193,7 @@ def _frontier(held: Sequence[Standing]) -> list[str]:
 
 _NAMES: Final[Mapping[str, str]] = {
     "latency": "time",
+    "throughput": "time for each call, all cores at work (throughput)",
     "tail": "tail (p99)",
     "memory": "memory",
     "code_size": "code",

@@ -18,7 +18,8 @@ class WorkloadResult:
     """One workload's outcome. Times are seconds; ``speedup`` is baseline time over ours.
 
     ``artifact`` is a folder relative to the output folder, or ``None`` with ``reasons`` where
-    nothing was qualified. ``entries`` names the journal entry behind each part.
+    nothing was qualified. ``entries`` names the journal entry behind each part. ``tradeoffs``
+    has every measured candidate by each measure, and what the winner gave up for the objective.
     """
 
     name: str
@@ -36,6 +37,7 @@ class WorkloadResult:
     artifact: str | None
     reasons: tuple[str, ...]
     entries: dict[str, str]
+    tradeoffs: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from formwright.contract.problem import Problem, Workload, load_problem, parse_o
 from formwright.flow.chips import open_chip
 from formwright.flow.journal import Journal
 from formwright.flow.loop import Search, confirm, search
+from formwright.flow.objectives import require
 from formwright.flow.proving import prove
 from formwright.flow.qualifying import qualify_winner
 from formwright.flow.results import Interval, RunResult, WorkloadResult
@@ -52,6 +53,7 @@ def run_problem(path: Path, out: Path, settings: str, listener: Listener) -> Run
             listener=listener,
             seed=int(digest(problem.name)[:8], 16),
         )
+        require(problem, setting.threads, values, setting.chip_name)
         _prove_templates(setting)
         results = tuple(_workload(setting, w) for w in problem.workloads)
         kept = [r.name for r in results if r.artifact is not None]
@@ -167,6 +169,7 @@ def _nothing(workload: Workload, found: Search) -> WorkloadResult:
         artifact=None,
         reasons=found.reasons,
         entries={},
+        tradeoffs=found.choice.as_json(),
     )
 
 
@@ -209,6 +212,7 @@ def _result(
             "measured_seconds": f"confirm/{workload.name}",
             "artifact": f"qualify/{workload.name}",
         },
+        tradeoffs=found.choice.as_json(),
     )
 
 

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from formwright.flow.results import Interval, RunResult, WorkloadResult
+from formwright.report.tradeoffs import print_tradeoffs
 
 
 def print_run(console: Console, result: RunResult) -> None:
@@ -54,6 +55,7 @@ def _print_details(console: Console, w: WorkloadResult) -> None:
     if w.prediction_error is not None:
         rank = "" if w.rank_correlation is None else f", rank correlation {w.rank_correlation:.2f}"
         console.print(f"  prediction error {w.prediction_error * 100:.1f} % in the mean{rank}")
+    print_tradeoffs(console, w.tradeoffs)
     for name, why in w.missing_baselines.items():
         console.print(f"  not compared with {name}: {why}", markup=False, soft_wrap=True)
     for reason in w.reasons:
