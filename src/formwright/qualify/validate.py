@@ -14,6 +14,7 @@ from formwright.qualify.counterexamples import Store, shrunk
 from formwright.qualify.plan import Trial, plan, strides
 from formwright.qualify.runner import Runner
 from formwright.qualify.shapes import Effort
+from formwright.qualify.symbols import objection
 
 Progress = Callable[[int, int], None]
 """Called with the trials done and the trials in all."""
@@ -37,7 +38,8 @@ def validate(
     ``workloads`` are extents that the kernel is for; ragged, tiny and boundary shapes are
     added to them, as far as the contract's ranges have them. With a ``store`` the calls that
     refused earlier candidates come first, and the call that refuses this one is made small
-    and kept there. The library runs in a sandboxed child only.
+    and kept there. A library whose symbols say that it uses environment variables or patches
+    the clock is refused unrun; the others run in a sandboxed child only.
     """
     start = time.perf_counter()
     whole = plan(contract, workloads, seed, threads, effort, boundaries)
@@ -47,6 +49,9 @@ def validate(
     runner = Runner(library, contract, sandbox)
     done: list[Run] = []
     faults: list[tuple[Trial, Fault]] = []
+    said = objection(library.read_bytes())
+    if said is not None:
+        faults, trials = [(trials[0], Fault("sandbox", said, None))], []
     for number, trial in enumerate(trials):
         faults = [(trial, fault) for fault in runner.trial(trial)]
         done.append(_run(contract, trial))
@@ -55,7 +60,7 @@ def validate(
         if faults:
             break
     checks = checks_of(contract, faults, runner.tested, len(done) == len(trials) and not faults)
-    if store is not None and faults:
+    if store is not None and faults and done:
         _remember(store, library, contract, sandbox, *faults[0])
     return Validation(
         overall(checks),

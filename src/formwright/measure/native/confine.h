@@ -53,6 +53,7 @@ static const int fw_trapped[] = {
     SYS_process_vm_readv, SYS_process_vm_writev, SYS_kill, SYS_tkill, SYS_setsid, SYS_setpgid,
     SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_mkdirat, SYS_linkat, SYS_symlinkat, SYS_truncate,
     SYS_ftruncate, SYS_fchmodat, SYS_fchmod, SYS_memfd_create, SYS_pwrite64, SYS_mount,
+    SYS_clock_settime, SYS_settimeofday, SYS_adjtimex, SYS_clock_adjtime,
 #if defined(__x86_64__)
     SYS_open, SYS_creat, SYS_fork, SYS_vfork, SYS_unlink, SYS_rename, SYS_mkdir, SYS_rmdir, SYS_link,
     SYS_symlink, SYS_chmod,

@@ -1,0 +1,210 @@
+"""Every cheat that is known from other evaluators is refused, each in words of its own.
+
+What needs a session or a clock of its own to show stands in ``test_measure_faults.py`` and
+``test_measure_timing.py``; here each cheat meets what a kernel meets on its way to a record.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from foreign_kernels import HEAD, RIGHT, SIGNATURES
+
+from formwright.contract.contract import Contract
+from formwright.contract.inputs import inputs
+from formwright.contract.operators import operator
+from formwright.measure.plan import Plan
+from formwright.measure.programs import Native
+from formwright.measure.sandbox import Level, Limits, Sandbox
+from formwright.qualify.checks import Validation
+from formwright.qualify.foreign import build_kernel, find_kernel
+from formwright.qualify.plan import plan
+from formwright.qualify.timing import time_programs
+from formwright.qualify.validate import validate
+
+INCLUDES = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+"""
+GEMV = RIGHT["gemv by columns"].body
+SANDBOX = Sandbox(allow=Level.LANDLOCK, limits=Limits(call_seconds=2))
+
+
+def contract_of(name: str = "gemv") -> Contract:
+    ranges = {"N": (1, 64), "K": (0, 96)} if name == "gemv" else {"R": (1, 32), "C": (1, 96)}
+    return operator(name).contract(extents=ranges)
+
+
+def library_of(body: str, folder: Path, support: str = "", name: str = "gemv") -> Path:
+    source = folder / "cheat.c"
+    head = f"void kernel({SIGNATURES[name]})"
+    source.write_text(f"{INCLUDES}{HEAD}{support}\n{head} {{\n{body}\n}}\n")
+    return build_kernel(find_kernel(source), contract_of(name), folder).library
+
+
+def judged(library: Path, name: str = "gemv", seed: int = 41) -> Validation:
+    contract = contract_of(name)
+    workload = dict.fromkeys(contract.names, 31)
+    return validate(library, contract, [workload], seed=seed, effort="quick", sandbox=SANDBOX)
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """A kernel of GEMV that cheats, the check that refuses it and words of its message."""
+
+    body: str
+    clause: str
+    words: str
+    support: str = ""
+
+
+CHEATS = {
+    "mutating inputs": Cheat(
+        GEMV + "if (K) ((float *)x)[K - 1] = 0;", "inputs_unchanged", "writes to its input x"
+    ),
+    "a cached output": Cheat(
+        "static float kept[64]; static int64_t of; if (of != N * 97 + K + 1) {" + GEMV + "}"
+        "else memcpy(y, kept, 4 * N);"
+        "of = N * 97 + K + 1; memcpy(kept, y, 4 * N);",
+        "fresh",
+        "that of the call before, on other inputs",
+    ),
+    "a constant output": Cheat("EACH(n, N) y[n] = 0.5f;", "constant", "constant fill"),
+    "part of the output": Cheat(
+        "EACH(n, (N + 1) / 2) { y[n] = 0; EACH(k, K) y[n] += W[n * K + k] * x[k]; }",
+        "written",
+        "were never written",
+    ),
+    "reading the expected output": Cheat(
+        "char b[8]; struct iovec to = {b, 8}, from = {(void *)4096, 8};"
+        "process_vm_readv(getppid(), &to, 1, &from, 1, 0);" + GEMV,
+        "sandbox",
+        "tried to look into another process",
+    ),
+    "state between calls": Cheat(
+        GEMV + "static int calls; if (calls++ % 2) y[0] *= 1 + 1e-7f;",
+        "repeatable",
+        "other bits the second time",
+    ),
+    "the clock set": Cheat(
+        "struct timespec t = {0}; clock_settime(CLOCK_REALTIME, &t);" + GEMV,
+        "sandbox",
+        "tried to set the clock",
+    ),
+    "the clock patched": Cheat(
+        GEMV,
+        "sandbox",
+        "it defines clock_gettime of its own: a kernel may not patch the clock",
+        "int clock_gettime(clockid_t c, struct timespec *t) { t->tv_sec = 0; return 0; }",
+    ),
+    "writing files": Cheat(
+        'FILE *f = fopen("/tmp/notes", "a"); if (f) fputs("x", f);' + GEMV,
+        "sandbox",
+        "tried to write to a file",
+    ),
+    "network": Cheat(
+        "socket(AF_INET, SOCK_STREAM, 0);" + GEMV, "sandbox", "tried to open a network connection"
+    ),
+    "environment variables": Cheat(
+        'if (!getenv("UNDER_TEST")) y[0] = 0; else {' + GEMV + "}",
+        "sandbox",
+        "it uses environment variables (getenv)",
+    ),
+    "special-casing the tests' shapes": Cheat(
+        GEMV + "if (N != 31 && N != 7 && N > 3 && K > 1) y[N - 1] += 1;",
+        "metamorphic",
+        "relation split N",
+    ),
+    "an all-NaN output": Cheat("EACH(n, N) y[n] = NAN;", "finite", "every cell is NaN"),
+    "a fast-math side effect": Cheat(
+        GEMV + "__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);",
+        "environment",
+        "changed the floating-point environment of the process",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_a_cheat_is_refused_in_words_of_its_own(name: str, tmp_path: Path) -> None:
+    cheat = CHEATS[name]
+    validation = judged(library_of(cheat.body, tmp_path, cheat.support))
+    messages = {c.name: c.message for c in validation.refuted}
+    assert validation.verdict == "refuted"
+    assert cheat.clause in messages, messages
+    assert cheat.words in messages[cheat.clause]
+
+
+def test_special_casing_a_seed_does_not_survive_a_seed_that_was_never_seen(tmp_path: Path) -> None:
+    """Right on every input of one seed, which a search could have looked at, and there alone."""
+    contract = contract_of("softmax")
+    workload = {"R": 31, "C": 31}
+    seen = {
+        int(inputs(contract, kind, t.extents, t.seed)[0].view(np.uint32).flat[0])
+        for t in plan(contract, [workload], 41, 1, "quick")
+        for kind in t.kinds
+    }
+    table = ", ".join(f"{bits}u" for bits in sorted(seen))
+    support = f"static const uint32_t seen[] = {{{table}}};"
+    body = (
+        RIGHT["softmax in three passes"].body
+        + """
+    uint32_t first; memcpy(&first, X, 4); int known = R * C < 40;
+    EACH(i, (int64_t)(sizeof seen / 4)) known |= seen[i] == first;
+    if (!known) Y[R * C - 1] += 0.25f;"""
+    )
+    library = library_of(body, tmp_path, support, "softmax")
+    # A search that knew the seed would pass itself: qualification draws one that nobody knows.
+    assert judged(library, "softmax", 41).verdict == "held"
+    fresh = judged(library, "softmax", 42)
+    assert fresh.verdict == "refuted"
+    assert fresh.refuted[0].name in ("tolerance", "selection", "shift", "equal_scores")
+
+
+def timed(library: Path) -> str:
+    """The failure that timing finds, and nothing where it finds none."""
+    programs = {"kernel": Native(library, 1)}
+    shown = time_programs(
+        programs,
+        contract_of(),
+        {"N": 64, "K": 96},
+        seed=3,
+        plan=Plan(rounds=3, batch_seconds=0.002, sandbox=SANDBOX),
+    )
+    return str(shown["programs"]["kernel"].get("failure", ""))
+
+
+LATE = """
+typedef struct { const float *W, *x; float *y; int64_t N, K; } job;
+static job now;
+static void *later(void *_) {
+  for (volatile int64_t i = 0; i < 2000000; i++) ;
+  const float *W = now.W, *x = now.x; float *y = now.y; const int64_t N = now.N, K = now.K;
+  BODY
+  return 0;
+}
+""".replace("BODY", GEMV)
+
+
+def test_work_that_goes_on_after_the_clock_has_stopped_is_seen(tmp_path: Path) -> None:
+    start = "pthread_t t; now = (job){W, x, y, N, K}; pthread_create(&t, 0, later, 0);"
+    library = library_of(start + "pthread_detach(t);", tmp_path, LATE)
+    assert timed(library).startswith(("left ", "went on running after `done`", "was busy for"))
+
+
+def test_threads_left_running_are_seen(tmp_path: Path) -> None:
+    spin = "static void *spin(void *_) { for (volatile int x = 1; x;) ; return 0; }"
+    once = "static int n; pthread_t t; if (!n++) pthread_create(&t, 0, spin, 0);"
+    message = timed(library_of(once + GEMV, tmp_path, spin))
+    assert "went on running after `done`" in message or "was busy for" in message
+
+
+def test_a_right_kernel_is_timed(tmp_path: Path) -> None:
+    assert timed(library_of(GEMV, tmp_path)) == ""
