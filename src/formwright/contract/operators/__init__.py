@@ -6,13 +6,16 @@ from typing import Final
 from formwright.base.diagnostics import fail, nearest
 from formwright.contract.operators.attention import DECODE, PREFILL
 from formwright.contract.operators.family import Operator
+from formwright.contract.operators.gated_mlp import GATED_MLP
 from formwright.contract.operators.gemm import GEMM
 from formwright.contract.operators.gemv import GEMV
+from formwright.contract.operators.layernorm import LAYERNORM
 from formwright.contract.operators.rmsnorm import RMSNORM
+from formwright.contract.operators.rope import ROPE
 from formwright.contract.operators.softmax import SOFTMAX
 
 OPERATORS: Final[Mapping[str, Operator]] = {
-    o.name: o for o in (GEMM, GEMV, SOFTMAX, RMSNORM, DECODE, PREFILL)
+    o.name: o for o in (GEMM, GEMV, SOFTMAX, RMSNORM, DECODE, PREFILL, GATED_MLP, LAYERNORM, ROPE)
 }
 
 

@@ -98,6 +98,20 @@ def _nonfinite(rng: Generator, t: int, h: int, dtype: DType) -> Array:
     return x
 
 
+ROWS: Final[dict[str, Rows]] = {
+    "normal": _normal,
+    "uniform": _uniform,
+    "equal": _equal,
+    "large": _large,
+    "tiny": _tiny,
+    "denormal": _denormal,
+    "few": _few,
+    "last": _last,
+    "nonfinite": _nonfinite,
+}
+"""Rows that the other norm asks its questions with too."""
+
+
 def _make(name: str, rows: Rows, contract: Contract, rng: Generator, values: Values) -> Arrays:
     t, h = values["T"], values["H"]
     x = rows(rng, t, h, contract.inputs[0].dtype)
