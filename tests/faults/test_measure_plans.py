@@ -25,7 +25,7 @@ from formwright.measure.statistics import (
 from formwright.measure.tensors import Tensor
 from formwright.measure.timing import measure_interleaved
 from formwright.measure.workload import SymmetricWorkload
-from formwright.qualify.timing import operator_workload, time_programs
+from formwright.qualify.timing import notes, operator_workload, time_programs
 
 SHAPE = (24, 40, 32)
 SPIN = """
@@ -193,3 +193,18 @@ def test_the_frequency_is_read_where_the_system_says_it(tmp_path: Path) -> None:
     (place / "scaling_cur_freq").write_text("3100000\n", encoding="utf-8")
     assert frequency((1,), sys, proc) == Frequency(3100.0, 3100.0, "cpufreq")
     assert frequency((7,), tmp_path, tmp_path) is None
+
+
+def test_notes_say_where_a_speed_up_does_not_count() -> None:
+    interval = {"median": 1.02, "low": 0.9, "high": 1.2}
+    timing = {
+        "ratios": {"torch": interval, "numpy": {"median": 3.0, "low": 2.9, "high": 3.1}},
+        "verdicts": {"torch": "too noisy", "numpy": "faster"},
+        "tails": {"torch": {"p95": 0.5, "p99": 0.5, "limit": 1.25, "regression": True}},
+        "programs": {"kernel": {"prepare_seconds": 0.002}, "torch": {"failure": "hung"}},
+    }
+    assert notes(timing) == (
+        "no improvement over torch counts (too noisy): the interval is [0.900, 1.200]",
+        "p95 is 2.00 times that of torch; the limit is 1.25",
+        "kernel: packing ahead 2.000 ms, outside the time of a call",
+    )

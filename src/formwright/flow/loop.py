@@ -20,6 +20,7 @@ from formwright.qualify.timing import time_programs
 
 SEARCH_ROUNDS = 5
 CONFIRM_ROUNDS = 15
+CONFIRM_TAILS = 60
 TAILS = 100
 """Short batches of each candidate, where the objective or a ceiling is about slow calls."""
 
@@ -105,7 +106,7 @@ def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str
             contract,
             workload.extents,
             seed=secret_seed(),
-            plan=Plan(rounds=CONFIRM_ROUNDS, least_rounds=7, seconds=30.0),
+            plan=Plan(rounds=CONFIRM_ROUNDS, least_rounds=7, seconds=30.0, tails=CONFIRM_TAILS),
         ),
     )
     return timing

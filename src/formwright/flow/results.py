@@ -20,6 +20,7 @@ class WorkloadResult:
     ``artifact`` is a folder relative to the output folder, or ``None`` with ``reasons`` where
     nothing was qualified. ``entries`` names the journal entry behind each part. ``tradeoffs``
     has every measured candidate by each measure, and what the winner gave up for the objective.
+    ``notes`` say where a speed-up is not sure, and what a time does not hold.
     """
 
     name: str
@@ -38,6 +39,7 @@ class WorkloadResult:
     reasons: tuple[str, ...]
     entries: dict[str, str]
     tradeoffs: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

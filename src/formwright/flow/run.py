@@ -24,6 +24,7 @@ from formwright.flow.setting import Listener, Proved, Setting
 from formwright.ir.inline import inlined
 from formwright.lang import load
 from formwright.qualify.dispatch import write_dispatch
+from formwright.qualify.timing import notes
 
 
 def run_problem(path: Path, out: Path, settings: str, listener: Listener) -> RunResult:
@@ -213,6 +214,7 @@ def _result(
             "artifact": f"qualify/{workload.name}",
         },
         tradeoffs=found.choice.as_json(),
+        notes=notes(timing),
     )
 
 

@@ -106,6 +106,27 @@ def time_programs(
     return shown
 
 
+def notes(timing: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a reader of a speed-up has to know beside it: no proof of one, tails, packing."""
+    said = []
+    for name, found in timing.get("verdicts", {}).items():
+        interval = timing["ratios"][name]
+        text = f"[{interval['low']:.3f}, {interval['high']:.3f}]"
+        if found == "slower":
+            said.append(f"slower than {name}: the interval is {text}")
+        elif found != "faster":
+            said.append(f"no improvement over {name} counts ({found}): the interval is {text}")
+    for name, tail in timing.get("tails", {}).items():
+        if tail["regression"]:
+            longer = f"{1 / tail['p95']:.2f} times that of {name}"
+            said.append(f"p95 is {longer}; the limit is {tail['limit']:.2f}")
+    for name, program in timing["programs"].items():
+        packing = program.get("prepare_seconds")
+        if packing is not None:
+            said.append(f"{name}: packing ahead {packing * 1e3:.3f} ms, outside the time of a call")
+    return tuple(said)
+
+
 def _of(program: Program, contract: Contract) -> Program:
     """A library is asked for the contract's operator."""
     if isinstance(program, Baseline):

@@ -58,6 +58,8 @@ def _print_details(console: Console, w: WorkloadResult) -> None:
     print_tradeoffs(console, w.tradeoffs)
     for name, why in w.missing_baselines.items():
         console.print(f"  not compared with {name}: {why}", markup=False, soft_wrap=True)
+    for note in w.notes:
+        console.print(f"  {note}", markup=False, soft_wrap=True)
     for reason in w.reasons:
         console.print(f"  {reason}", markup=False, soft_wrap=True)
     if w.artifact:
