@@ -8,7 +8,11 @@ from xml.etree import ElementTree
 import pytest
 
 from formwright.cli.main import run
-from formwright.flow.rooflining import Kernel, Roofline
+from formwright.contract.operators import operator
+from formwright.flow import rooflining
+from formwright.flow.rooflining import Kernel, Roofline, roofline_of_folder
+from formwright.lang import load
+from formwright.qualify.artifact import Artifact
 from formwright.report.roofline_files import write_roofline
 from formwright.report.roofline_svg import roofline_svg
 from formwright.roofline import Intensity, Moved, Roofs, point_of, roofs_of
@@ -70,18 +74,26 @@ def test_what_it_refuses(chip: str, tmp_path: Path, capsys: pytest.CaptureFixtur
         assert message in capsys.readouterr().err
 
 
+FIGURES = {
+    "chip.cores": 2,
+    "chip.accumulators": 128,
+    "chip.vector_lanes": 8,
+    "chip.vector_registers": 16,
+    "chip.clock": 3 * 10**9,
+    "chip.l1_bytes": 32768,
+    "chip.l2_bytes": 524288,
+    "chip.l3_bytes": 1 << 25,
+    "chip.core_flops": 90 * 10**9,
+    "chip.l1_bandwidth": 150 * 10**9,
+    "chip.l2_bandwidth": 80 * 10**9,
+    "chip.l3_bandwidth": 48 * 10**9,
+    "chip.dram_bandwidth": 12 * 10**9,
+    "chip.core_dram_bandwidth": 12 * 10**9,
+}
+
+
 def _roofs() -> Roofs:
-    figures = {
-        "chip.l1_bytes": 32768,
-        "chip.l2_bytes": 524288,
-        "chip.l3_bytes": 1 << 25,
-        "chip.core_flops": 90 * 10**9,
-        "chip.l1_bandwidth": 150 * 10**9,
-        "chip.l2_bandwidth": 80 * 10**9,
-        "chip.l3_bandwidth": 48 * 10**9,
-        "chip.dram_bandwidth": 12 * 10**9,
-    }
-    return roofs_of(figures, 1)
+    return roofs_of(FIGURES, 1)
 
 
 def _many(count: int) -> Roofline:
@@ -126,3 +138,43 @@ def test_no_time_no_picture(tmp_path: Path) -> None:
     written = write_roofline(Roofline("test", roofs, (kernel,), {}), tmp_path)
     assert [p.name for p in written] == ["roofline.txt"]
     assert "no time is known" in written[0].read_text(encoding="utf-8")
+
+
+def _artifact(folder: Path, template: str, threads: int) -> Artifact:
+    chip = {n.removeprefix("chip."): v for n, v in FIGURES.items()}
+    record = {
+        "workload": {"name": "up", "extents": {"K": 96, "M": 64, "N": 128}},
+        "threads": threads,
+        "template": {"name": template},
+        "chip": {"name": "test", **{f"chip.{n}": str(v) for n, v in chip.items()}},
+        "timing": {"programs": {"kernel": {"seconds": {"median": 0.001}}}},
+        "facts": {"cpu": "a CPU that this is not"},
+    }
+    if template != "none":
+        text = load(template)[0].text
+        (folder / "template.fw").write_text(text, encoding="utf-8")
+    picked = {"Mr": 4, "Nr": 16, "Jb": 4}
+    return Artifact(folder, b"", operator("gemm").contract(), picked, record)
+
+
+def test_artifacts_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {}
+    for name, template, threads in (
+        ("a", "direct_gemm", 1),
+        ("foreign", "none", 1),
+        ("other", "direct_gemm", 2),
+    ):
+        folder = tmp_path / "artifacts" / name
+        folder.mkdir(parents=True)
+        (folder / "record.json").write_text("{}")
+        made[folder] = _artifact(folder, template, threads)
+    monkeypatch.setattr(rooflining, "read_artifact", made.__getitem__)
+    found = roofline_of_folder(tmp_path)
+    ours, foreign = found.kernels
+    assert ours.point.rate == 2 * 64 * 128 * 96 / 0.001
+    assert [use.level for use in ours.point.uses] == ["l1", "l2", "l3", "dram"]
+    assert (foreign.point.name, foreign.extents) == ("foreign", {"M": 64, "N": 128, "K": 96})
+    assert [use.level for use in foreign.point.uses] == ["dram"]
+    assert foreign.point.uses[0].bytes == 4 * (64 * 96 + 96 * 128 + 64 * 128)
+    assert "no program text" in foreign.note
+    assert "it has other roofs" in found.left_out["up"]

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from formwright.base.diagnostics import fail
 from formwright.base.source import Source
+from formwright.chip.machine import cpu_name
 from formwright.contract.operators import operator
 from formwright.flow.chips import open_chip
 from formwright.flow.parameters import bind, parse_settings, split_chip_settings
@@ -18,8 +19,10 @@ from formwright.lang import load, parse
 from formwright.milp.check import check, objective_of
 from formwright.milp.solve import solve
 from formwright.qualify.artifact import RECORD, TEMPLATE, Artifact, read_artifact
+from formwright.qualify.record import NO_TEMPLATE
 from formwright.roofline import (
     Intensity,
+    Moved,
     Point,
     Roofs,
     UnboundedError,
@@ -36,6 +39,7 @@ class Kernel:
     extents: Mapping[str, int]
     intensity: Intensity
     point: Point
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
     verdict = point.verdict
     return {
         "extents": dict(kernel.extents),
+        "note": kernel.note,
         "operations": dict(intensity.operations),
         "flops": point.flops,
         "seconds": point.seconds,
@@ -112,10 +117,11 @@ def roofline_of_run(folder: Path) -> Roofline | None:
     chip, roofs = "", None
     for place in places:
         artifact = read_artifact(place)
-        name = str(artifact.record["workload"]["name"])
+        given = artifact.record["template"]["name"] == NO_TEMPLATE
+        name = place.name if given else str(artifact.record["workload"]["name"])
         here = _roofs(artifact)
         if roofs is None:
-            chip, roofs = str(artifact.record["chip"]["name"]), here
+            chip, roofs = str(artifact.record["chip"].get("name", "this machine")), here
         if here != roofs:
             left_out[name] = "its chip or its number of threads is another: it has other roofs"
             continue
@@ -134,27 +140,43 @@ def _artifacts(folder: Path) -> list[Path]:
 
 
 def _figures(artifact: Artifact) -> dict[str, int | Fraction]:
-    return {n: _number(v) for n, v in artifact.record["chip"].items() if n != "name"}
+    """The chip of the record; where there is none, this machine if the CPU is the record's."""
+    chip = artifact.record["chip"]
+    if chip:
+        return {n: _number(v) for n, v in chip.items() if n != "name"}
+    model = str(artifact.record["facts"]["cpu"])
+    here = bool(model) and cpu_name().startswith(model)
+    return dict(open_chip("local").parameters()) if here else {}
 
 
 def _roofs(artifact: Artifact) -> Roofs:
     return roofs_of(_figures(artifact), int(artifact.record["threads"]))
 
 
+NO_TEXT: Final = (
+    "no program text: memory moves each tensor once at least, nearer levels are unknown"
+)
+
+
 def _of_artifact(artifact: Artifact, name: str, roofs: Roofs) -> Kernel:
     record, contract = artifact.record, artifact.contract
+    sizes = record["workload"]["extents"]
+    extents = {n: int(sizes[n]) for n in contract.names}
+    work = operator(contract.operator).work(contract, extents)
+    timed = record["timing"]["programs"].get("kernel", {}).get("seconds")
+    seconds = None if timed is None else float(timed["median"])
+    if record["template"]["name"] == NO_TEMPLATE:
+        last = roofs.levels[-1].name
+        tensors = Moved("tensors", work.read_bytes, work.written_bytes)
+        least = Intensity({"operations": work.flops}, {last: (tensors,)})
+        return Kernel(extents, least, point_of(name, least, roofs, seconds), NO_TEXT)
     text = (artifact.folder / TEMPLATE).read_text(encoding="utf-8")
     types = {o.name: o.dtype for o in contract.operands}
     template = with_dtypes(parse(Source(TEMPLATE, text)), types)
-    sizes = record["workload"]["extents"]
-    extents = {n: int(sizes[n]) for n in contract.names}
     chip = _figures(artifact) | {"chip.cores": roofs.threads}
     values = bind(template, chip, extents, record["chip"]["name"])
     intensity = intensity_of(template, values, artifact.assignment, roofs)
-    timed = record["timing"]["programs"].get("kernel", {}).get("seconds")
-    seconds = None if timed is None else float(timed["median"])
-    useful = operator(contract.operator).work(contract, extents).flops
-    point = point_of(name, intensity, roofs, seconds, useful=useful)
+    point = point_of(name, intensity, roofs, seconds, useful=work.flops)
     return Kernel(extents, intensity, point)
 
 

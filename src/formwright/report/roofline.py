@@ -81,6 +81,8 @@ def _print_kernel(console: Console, kernel: Kernel) -> None:
             _mostly(kernel, use),
         )
     console.print(table)
+    if kernel.note:
+        console.print(f"  {kernel.note}", markup=False, soft_wrap=True)
     if kernel.point.verdict is not None:
         console.print(f"  {kernel.point.verdict.says}", markup=False, soft_wrap=True)
 

@@ -21,7 +21,10 @@ Timed = Literal["measured", "modelled"]
 
 @dataclass(frozen=True, slots=True)
 class Intensity:
-    """What the program text gives: operations by name, and by level the bytes of each buffer."""
+    """What the program text gives: operations by name, and by level the bytes of each buffer.
+
+    Of a kernel without a program text only the outermost level is known, from below.
+    """
 
     operations: Mapping[str, int]
     moved: Mapping[str, tuple[Moved, ...]]
@@ -104,6 +107,8 @@ def point_of(
     flops = intensity.flops if useful is None else useful
     uses = []
     for level in roofs.levels:
+        if level.name not in intensity.moved:
+            continue
         size = intensity.bytes(level.name)
         least = size / level.bandwidth if level.bandwidth else None
         uses.append(
