@@ -26,6 +26,12 @@ SHAPES: dict[str, dict[str, int]] = {
     "gated_mlp": {"T": 3, "D": 131, "F": 517},
     "layernorm": {"T": 9, "H": 1029},
     "rope": {"T": 5, "N": 3, "H": 38},
+    "gemm_bias": {"M": 5, "N": 13, "K": 1029},
+    "gemm_residual": {"M": 5, "N": 13, "K": 1029},
+    "gemm_relu": {"M": 5, "N": 13, "K": 1029},
+    "gemm_silu": {"M": 5, "N": 13, "K": 1029},
+    "gemv_int8": {"N": 21, "K": 1029},
+    "gemm_int8": {"M": 5, "N": 13, "K": 1029},
 }
 
 TYPES = ("f32", "bf16", "f16")
@@ -181,6 +187,41 @@ def rope(arrays: Arrays, sign: float = 1.0) -> np.ndarray:
     return x * c[:, None] + F(sign) * (turned * s[:, None])
 
 
+def epilogue(
+    after: Callable[[np.ndarray, list[np.ndarray]], np.ndarray],
+) -> Callable[[Arrays], np.ndarray]:
+    """``after`` gets the product and what else there is."""
+
+    def run(arrays: Arrays) -> np.ndarray:
+        a, b, *others = singles(arrays)
+        return after(a @ b, others)
+
+    return run
+
+
+def started(arrays: Arrays) -> np.ndarray:
+    """The sum begins with the third operand."""
+    a, b, third = singles(arrays)
+    total = np.broadcast_to(third, (a.shape[0], b.shape[1])).copy()
+    for k in range(a.shape[1]):
+        total += a[:, k : k + 1] * b[k]
+    return total
+
+
+def relu(p: np.ndarray, _: object) -> np.ndarray:
+    return np.maximum(p, F(0))
+
+
+def silu(p: np.ndarray, _: object) -> np.ndarray:
+    return p / (F(1) + np.exp(-p))
+
+
+def scaled_terms(arrays: Arrays) -> np.ndarray:
+    """The scale is put on the weights first."""
+    w, x, scale = singles(arrays)
+    return (w * scale[:, None]) @ x if x.ndim == 1 else w @ (x * scale)
+
+
 RIGHT: dict[str, list[Callable[[Arrays], np.ndarray]]] = {
     "gemm": [gemm],
     "gemv": [gemv],
@@ -191,6 +232,12 @@ RIGHT: dict[str, list[Callable[[Arrays], np.ndarray]]] = {
     "gated_mlp": [gated_mlp, gated_mlp_other],
     "layernorm": [layernorm],
     "rope": [rope],
+    "gemm_bias": [epilogue(lambda p, o: p + o[0]), started],
+    "gemm_residual": [epilogue(lambda p, o: p + o[0]), started],
+    "gemm_relu": [epilogue(relu)],
+    "gemm_silu": [epilogue(silu)],
+    "gemv_int8": [epilogue(lambda p, o: p * o[0]), scaled_terms],
+    "gemm_int8": [epilogue(lambda p, o: p * o[0]), scaled_terms],
 }
 
 
@@ -348,6 +395,40 @@ WRONG: dict[str, dict[str, Callable[[Arrays], np.ndarray]]] = {
         "the other way": lambda a: rope(a, sign=-1.0),
         "no turn": lambda a: rope(a, sign=0.0),
         "angles of the first token": lambda a: rope((a[0], a[1][:1] + 0 * a[1], a[2])),
+    },
+    "gemm_bias": {
+        "no bias": epilogue(lambda p, _: p),
+        "bias twice": epilogue(lambda p, o: p + o[0] + o[0]),
+        "dropped tail": lambda a: started((short(a[0].astype(F)), a[1], a[2])),
+        "16-bit bias": epilogue(lambda p, o: p + half(o[0])),
+    },
+    "gemm_residual": {
+        "no residual": epilogue(lambda p, _: p),
+        "first row": epilogue(lambda p, o: p + o[0][:1]),
+        "dropped lane": lambda a: started((lane(a[0].astype(F)), a[1], a[2])),
+    },
+    "gemm_relu": {
+        "no cut": epilogue(lambda p, _: p),
+        "NaN becomes zero": epilogue(lambda p, _: np.where(p > 0, p, F(0))),
+        "absolute": epilogue(lambda p, _: np.abs(p)),
+    },
+    "gemm_silu": {
+        "sigmoid": epilogue(lambda p, _: F(1) / (F(1) + np.exp(-p))),
+        "exp without its range": epilogue(lambda p, _: unranged_silu(p)),
+        "16-bit product": epilogue(lambda p, _: silu(half(p), _)),
+    },
+    "gemv_int8": {
+        "no scale": epilogue(lambda p, _: p),
+        "scale of the first row": epilogue(lambda p, o: p * o[0][0]),
+        "unsigned weights": lambda a: epilogue(lambda p, o: p * o[0])((a[0].view("u1"), *a[1:])),
+        "16-bit sums": lambda a: fp16_sum(a[0].astype(F) * a[1].astype(F)) * a[2].astype(F),
+        "dropped tail": lambda a: scaled_terms((short(a[0].astype(F)), *a[1:])),
+    },
+    "gemm_int8": {
+        "no scale": epilogue(lambda p, _: p),
+        "scale of the first column": epilogue(lambda p, o: p * o[0][0]),
+        "unsigned weights": lambda a: scaled_terms((a[0], a[1].view("u1"), a[2])),
+        "dropped lane": lambda a: scaled_terms((lane(a[0].astype(F)), *a[1:])),
     },
 }
 

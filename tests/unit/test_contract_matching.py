@@ -131,12 +131,13 @@ def staged(name: str, dtypes: str = "") -> str:
     """A template that states the contract's formula and writes its output."""
     contract = operator(name).contract()
     output = contract.output
+    dtypes = dtypes or ", ".join(f"{o.name} {o.dtype}" for o in contract.operands)
     lines = [
         f"template {name}_rows : operator -> mapping",
         "scope",
         f"  workload {contract.formula[0]}",
         *(f"  stage {line}" for line in reversed(contract.formula[1:])),
-        *([f"  dtypes {dtypes}"] if dtypes else []),
+        f"  dtypes {dtypes}",
         "  extents " + ", ".join(f"{e.name} >= {e.low}" for e in contract.extents),
         "program",
     ]

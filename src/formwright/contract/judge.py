@@ -102,7 +102,9 @@ def _clause(
     family = operator(contract.operator)
     exact, clause = family.exact(kind), family.clause_of(kind)
     if "empty_sum" in family.clauses and any(a.size == 0 for a in arrays):
-        return "empty_sum", f"K = 0 must give zeros; {_share(wrong)} cells are not zero"
+        if not want.value.any():
+            return "empty_sum", f"K = 0 must give zeros; {_share(wrong)} cells are not zero"
+        return "empty_sum", f"K = 0 is a sum of zero; {_share(wrong)} cells are not what it gives"
     if unwritten.any():
         return "written", f"{_share(unwritten)} cells were never written{_where(unwritten)}"
     stray = wrong & ~np.isfinite(got) & np.isfinite(want.value)

@@ -15,8 +15,8 @@ _DIGITS: dict[DType, int] = {"f32": 24, "bf16": 8, "f16": 11, "i8": 7}
 
 
 def top(*dtypes: DType) -> int:
-    """An exponent below which sums of halves of the smallest range stay finite."""
-    return min(_TOP[d] for d in dtypes)
+    """The largest exponent of all these types; int8 has none, it is small beside any."""
+    return min((_TOP[d] for d in dtypes if d != "i8"), default=_TOP["i8"])
 
 
 def digits(dtype: DType) -> int:
