@@ -11,7 +11,7 @@ Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 
 
 def run(
-    problem: Annotated[Path, typer.Argument(help="A problem file (TOML).")],
+    problem: Annotated[list[Path], typer.Argument(help="Problem files (TOML).")],
     out: Annotated[Path, typer.Option("--out", help="Where the journal and artifacts go.")] = Path(
         "out"
     ),
@@ -19,27 +19,37 @@ def run(
     json_: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> int:
-    """From a problem to qualified kernels. The same command resumes an interrupted run."""
+    """From problems to qualified kernels. The same command resumes an interrupted run.
+
+    Several problems run one after another, each in a folder of --out that has its name.
+    """
     from formwright.flow.rooflining import roofline_of_run
-    from formwright.flow.run import run_problem
+    from formwright.flow.run_set import run_folders, run_problems
     from formwright.report.progress import Progress
     from formwright.report.roofline import print_bounds
     from formwright.report.roofline_files import write_roofline
     from formwright.report.runs import print_run
 
     with Progress(progress_console(), quiet=quiet) as progress:
-        result = run_problem(problem, out, set_, progress)
-        roofline = roofline_of_run(out)
-    written = () if roofline is None else write_roofline(roofline, out / "report")
-    if json_:
-        shown = None if roofline is None else roofline.as_json()
-        emit_json(result.as_json() | {"roofline": shown})
-    else:
+        results = run_problems(problem, out, set_, progress)
+        folders = run_folders(problem, out)
+        rooflines = [roofline_of_run(folder) for folder in folders]
+    shown = []
+    for result, folder, roofline in zip(results, folders, rooflines, strict=True):
+        written = () if roofline is None else write_roofline(roofline, folder / "report")
+        plain = None if roofline is None else roofline.as_json()
+        shown.append(result.as_json() | {"roofline": plain})
+        if json_:
+            continue
         print_run(console(), result)
         if roofline is not None:
             print_bounds(console(), roofline)
             print(f"  drawn in {', '.join(map(str, written))}")
-    return HELD if result.held else NOT_MET
+    held = all(result.held for result in results)
+    if json_:
+        several = {"schema": 1, "runs": {s["problem"]: s for s in shown}, "held": held}
+        emit_json(shown[0] if len(shown) == 1 else several)
+    return HELD if held else NOT_MET
 
 
 def qualify(
