@@ -18,8 +18,18 @@ from formwright.contract.contract import (
     Special,
 )
 from formwright.contract.expected import Expected
-from formwright.contract.numbers import F64, FLT_MAX, TINY32, U32, Array, Mask, gamma, to_double
-from formwright.contract.operators import attention_kinds, running
+from formwright.contract.numbers import (
+    F64,
+    FLT_MAX,
+    TINY32,
+    U32,
+    U64,
+    Array,
+    Mask,
+    gamma,
+    to_double,
+)
+from formwright.contract.operators import attention_kinds
 from formwright.contract.operators.changes import FLOATS, anything_behind, doubled, first_half
 from formwright.contract.operators.exponentials import Weights, weights
 from formwright.contract.operators.family import (
@@ -38,13 +48,19 @@ def scores_of(q: F64, k: F64) -> tuple[Value, Mask]:
     The mask tells rows of which a sum may overflow.
     """
     size = np.abs(q) @ np.abs(k).T
-    plain = running.matmul(Value(q, np.zeros_like(q)), Value(k.T, np.zeros_like(k.T)))
     scale = 1 / np.sqrt(float(q.shape[-1]))
-    found = running.multiply(plain, Value(np.asarray(scale), np.asarray(RSQRT_ERROR * scale)))
-    # Scaled before: each product has one more rounding, and may be denormal.
-    early = 1.01 * U32 * scale * size + TINY32 * (size > 0) * (np.abs(k).sum(axis=1) + 1)
-    error = np.where(size > 0, found.error + early, 0.0)
-    return Value(found.exact, error), np.asarray((size >= FLT_MAX).any(axis=-1, keepdims=True))
+    count = float(q.shape[-1])
+    terms = np.asarray(count)
+    if not (q.all() and k.all()):
+        terms = np.asarray((q != 0).astype(np.float32) @ (k != 0).astype(np.float32).T, np.float64)
+    growth = gamma(np.minimum(terms + 1, count)) + 1.01 * count * U64
+    # Scaled after the sums: one product more. Scaled before: each term has one rounding more,
+    # and may be denormal.
+    error = (1 + RSQRT_ERROR) * scale * ((growth + 2.1 * U32 + RSQRT_ERROR) * size)
+    error = error + TINY32 * (np.abs(k).sum(axis=1) + 2 * terms + 2)
+    exact = (q @ k.T) * scale
+    found = Value(exact, np.where(size > 0, error, 0.0))
+    return found, np.asarray((size >= FLT_MAX).any(axis=-1, keepdims=True))
 
 
 def attend(q: F64, k: F64, v: F64, keep: Mask) -> Expected:

@@ -39,8 +39,13 @@ def _dense(gate: float, contract: Contract, rng: Generator, values: Values) -> F
     """Gates of about ``gate``, other cells of about 1."""
     t, d, f = _sizes(values)
     x = draws.normal(rng, (t, d))
-    wg, wu = draws.normal(rng, (f, d)) * (gate / np.sqrt(d)), draws.normal(rng, (f, d)) / np.sqrt(d)
-    return x, wg, wu, draws.normal(rng, (d, f)) / np.sqrt(f)
+    inner, outer = float(np.sqrt(d)), float(np.sqrt(f))
+    wg, wu = (draws.normal(rng, (f, d)) for _ in range(2))
+    wg *= gate / inner
+    wu *= 1 / inner
+    wd = draws.normal(rng, (d, f))
+    wd *= 1 / outer
+    return x, wg, wu, wd
 
 
 def _make_dense(gate: float, contract: Contract, rng: Generator, values: Values) -> Arrays:
@@ -142,26 +147,23 @@ CLAUSES: Final = {
 
 def _reference(_: Contract, arrays: Arrays) -> Expected:
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        x, wg, wu, wd = (to_double(a) for a in arrays)
-        gate = running.matmul(_exact(x), _exact(wg.T))
-        up = running.matmul(_exact(x), _exact(wu.T))
+        x, (wg, wu, wd) = running.given(arrays[0]), arrays[1:]
+        gate, up = running.by_rows(x, wg), running.by_rows(x, wu)
         act = running.silu(gate)
         # One rounding more, for another grouping of the factors.
         hidden = running.rounded(running.multiply(act, up))
-        found = running.matmul(_clean(hidden), _exact(np.where(np.isfinite(wd), wd, 0.0).T))
+        whole = bool(np.isfinite(wd).all())
+        kept = wd if whole else np.where(np.isfinite(wd), wd, wd.dtype.type(0))
+        found = running.by_rows(_clean(hidden), kept)
         free = np.abs(found.exact) + found.error >= FLT_MAX
         over = (np.abs(gate.exact) >= FLT_MAX) | (np.abs(up.exact) >= FLT_MAX)
         over &= np.isfinite(gate.exact) & np.isfinite(up.exact)
         unsure = (np.abs(act.exact) <= 256 * FLUSH) & np.isinf(up.exact)
         free |= (over | unsure).any(axis=1, keepdims=True)
-        exact = np.isfinite(hidden.exact).all() and np.isfinite(wd).all()
-        value = found.exact if exact else hidden.exact @ wd.T
+        exact = whole and bool(np.isfinite(hidden.exact).all())
+        value = found.exact if exact else hidden.exact @ to_double(wd).T
     bound = found.error + U32 * np.abs(found.exact) * (found.error > 0)
     return Expected(value, np.nan_to_num(bound, posinf=np.inf), free & np.isfinite(found.exact))
-
-
-def _exact(array: F64) -> Value:
-    return Value(array, np.zeros_like(array))
 
 
 def _clean(value: Value) -> Value:

@@ -136,6 +136,18 @@ def matmul(a: Value, b: Value) -> Value:
     return Value(exact, np.where(terms > 0, error, 0.0))
 
 
+_CHUNK: Final = 1 << 19
+"""Elements of a weight matrix that are doubles at one time: they stay in a cache."""
+
+
+def by_rows(a: Value, weights: Array) -> Value:
+    """``a @ weights^T`` for weights [F,D] of any element type, some of their rows at a time."""
+    step = max(1, _CHUNK // max(1, weights.shape[1]))
+    parts = [matmul(a, given(weights[at : at + step].T)) for at in range(0, len(weights), step)]
+    exact = np.concatenate([p.exact for p in parts], axis=1)
+    return Value(exact, np.concatenate([p.error for p in parts], axis=1))
+
+
 def _dense(a: Value, b: Value, size: tuple[F64, F64], growth: float) -> F64:
     """Every term counts, so that one product holds rounding and what is inherited from ``a``."""
     k = a.exact.shape[-1]
