@@ -160,11 +160,11 @@ def test_a_flag_that_reads_files_or_runs_programs_is_not_taken(flag, tmp_path, c
 
 
 CONTRACTS = {
-    'operator = "softmx"': '1:12: error: no operator is called "softmx"',
+    'operator = "softmx"': '1:12: error: unknown operator "softmx"',
     'operator = "softmax"\n[extents]\nC = 0': "outside the contract of softmax",
-    'operator = "softmax"\n[extents]\nC = "x"': "3:5: error: C is no range",
+    'operator = "softmax"\n[extents]\nC = "x"': "3:5: error: C is not a range",
     'operator = "softmax"\nrelation = { kind = "ulp" }': "relation ulp needs a number of units",
-    'operator = "softmax"\n[workloads.a]\nR = 3': "the shape leaves out C",
+    'operator = "softmax"\n[workloads.a]\nR = 3': 'workload "a" has no C',
     'operator = "softmax"\nfoo = 1': 'unknown key "foo"',
 }
 

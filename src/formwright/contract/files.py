@@ -64,6 +64,14 @@ def load_contract(path: str | Path) -> ContractFile:
     """Read and check a contract file. Raises ``InputError`` with every fault and its place."""
     document = read_toml_file(Path(path))
     fields = Fields(document)
+    other = document.table.get("contract")
+    if isinstance(other, str) and "templates" in document.table:
+        # A problem file whose contract stands elsewhere; its own shapes count.
+        named = load_contract(Path(path).parent / other).contract
+        shapes = read_workloads(fields, operator(named.operator), needed=False)
+        if fields.faults:
+            raise InputError(fields.faults, document.source)
+        return ContractFile(named, tuple(shapes))
     known = (*CHOSEN, *STATED, "workloads", *OF_PROBLEMS)
     fields.faults.extend(document.unknown((), document.table, known))
     whole = "templates" not in document.table
