@@ -88,6 +88,11 @@ def test_example(
 
             Path("p.toml").write_text(example.text)
             load_problem("p.toml")
+        case "toml contract":
+            from formwright.contract.files import load_contract
+
+            Path("k.toml").write_text(example.text)
+            load_contract("k.toml")
         case "toml chip":
             from formwright.chip import load_chip
 
