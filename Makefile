@@ -23,6 +23,7 @@ test: setup
 
 bench: setup
 	$(BIN)/python benchmarks/gemm.py --install-peers
+	$(BIN)/python benchmarks/operators.py --install-peers
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks

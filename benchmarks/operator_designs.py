@@ -28,11 +28,15 @@ WITHIN = Fraction(6, 5)
 
 @dataclass(frozen=True)
 class Design:
-    """A built design: its name, the seconds that the cost model foretells, its library."""
+    """A built design: its name, the seconds that the cost model foretells, its library.
+
+    ``ahead`` names the inputs that it packs ahead.
+    """
 
     name: str
     predicted: float
     library: Path
+    ahead: tuple[str, ...] = ()
 
 
 def shipped(operator: str) -> tuple[str, ...]:
@@ -58,6 +62,8 @@ def designs(
     ranked: list[tuple[bool, Fraction, str, Template, Mapping[str, int]]] = []
     faults: list[Exception] = []
     for name in templates:
+        if _packs(name) and not contract.ahead:
+            continue
         try:
             template = typed(name, contract)
             values = bind(template, chip, extents, "local")
@@ -77,7 +83,7 @@ def designs(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         libraries = list(pool.map(lambda r: built(r[3], r[4]), kept))
     return [
-        Design(f"{name} {_text(design)}", float(objective), library)
+        Design(f"{name} {_text(design)}", float(objective), library, _packed(name, contract))
         for (_, objective, name, _, design), library in zip(kept, libraries, strict=True)
     ]
 
@@ -98,6 +104,15 @@ def built(template: Template, design: Mapping[str, int]) -> Path:
     folder = KERNELS / digest(emitted.source)[:16]
     library = folder / "kernel.so"
     return library if library.exists() else build(emitted, folder).library
+
+
+def _packs(name: str) -> bool:
+    """Whether a template packs inputs before the call, by its name."""
+    return name.removesuffix(".fw").endswith("_ahead")
+
+
+def _packed(name: str, contract: Contract) -> tuple[str, ...]:
+    return contract.ahead if _packs(name) else ()
 
 
 def _text(design: Mapping[str, int]) -> str:

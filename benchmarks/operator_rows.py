@@ -57,7 +57,9 @@ def shapes(model: Model) -> Iterator[Shape]:
         yield Shape("decode_attention", f"{model.kv}x{group} heads, history {history}", sizes)
     for tokens in TOKENS:
         sizes = {"T": tokens, "D": hidden, "F": inner}
-        yield Shape("gated_mlp", f"{tokens} tokens, {hidden}-{inner}", sizes)
+        # One row uses each weight once: packing would gain nothing.
+        ahead = ("Wg", "Wu", "Wd") if tokens > 1 else ()
+        yield Shape("gated_mlp", f"{tokens} tokens, {hidden}-{inner}", sizes, ahead)
     for tokens in TOKENS[1:]:
         sizes = {"H": model.kv, "G": group, "T": tokens, "D": model.width}
         yield Shape("prefill_attention", f"{model.kv}x{group} heads, {tokens} tokens", sizes)

@@ -176,7 +176,7 @@ class Bench:
             self.faults.append(f"{row.name}: missing, {reason}")
             return
         ahead = row.shape.ahead
-        programs: dict[str, Program] = {"ours": Native(best.library, row.threads, ahead)}
+        programs: dict[str, Program] = {"ours": Native(best.library, row.threads, best.ahead)}
         programs |= {
             name: Baseline(name, row.threads, ahead, row.shape.operator)
             for name in self.given.peers
@@ -199,7 +199,7 @@ class Bench:
         built = designs(contract, row.shape.extents, row.threads, templates, count, assignment)
         if len(built) == 1:
             return built[0]
-        programs = {d.name: Native(d.library, row.threads, row.shape.ahead) for d in built}
+        programs = {d.name: Native(d.library, row.threads, d.ahead) for d in built}
         search = replace(plan, rounds=SEARCH_ROUNDS, hopeless=2.0)
         results = measure_interleaved(programs, workload, seed=given.seed, plan=search)
         known = {n: d for n, d in results.items() if isinstance(d, Distribution)}

@@ -7,7 +7,7 @@ from random import Random
 from formwright.measure.layout import lay_out
 from formwright.measure.memory import InputMemory, view_of
 from formwright.measure.outcome import Lingering, MeasureError, Ok, Overdrawn
-from formwright.measure.programs import Native, Program
+from formwright.measure.programs import Native, Program, packs
 from formwright.measure.session import Batch, Session
 from formwright.measure.tensors import Array
 from formwright.measure.workload import Variant, Workload
@@ -124,7 +124,7 @@ def one_batch(runner: Runner, order: Sequence[int], draw: Random) -> Batch:
     session, program, slots = runner.session, runner.program, runner.slots
     for slot in order:
         slots.fill(slot)
-    if program.ahead:
+    if packs(program):
         _pack(runner, [s for s in order if runner.packed.get(s) != slots.versions[s]])
     for slot in order:
         # What is not packed ahead changes after packing: no product can be computed there.

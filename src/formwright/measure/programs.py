@@ -60,6 +60,17 @@ def description(program: Baseline, tensors: Sequence[Tensor]) -> str:
     return json.dumps(told)
 
 
+def packs(program: Program) -> bool:
+    """Whether it packs inputs ahead at all; a library without such a call has nothing to pack."""
+    match program:
+        case Native(ahead=ahead):
+            return bool(ahead)
+        case Baseline(name=name, ahead=ahead):
+            return bool(ahead) and name in ("onednn", "onnxruntime")
+        case _:
+            assert_never(program)
+
+
 def missing(program: Program) -> str | None:
     """Why ``program`` cannot run here at all, or ``None``; a missing peer is always reported."""
     match program:

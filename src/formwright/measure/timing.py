@@ -41,6 +41,8 @@ __all__ = ["Plan", "Progress", "Result", "measure_interleaved"]
 MAX_OVERHEAD_SECONDS = 200e-6
 _WINDOW_SECONDS = 0.005
 _BUSY_SHARE = 0.05
+_LEAST_SHARE = 0.01
+"""Of the time of a batch that is the calls' at least: no call takes no time."""
 _EXTRA_TRIES = 2
 _WARM_UPS = 5
 _LONG_SECONDS = 0.25
@@ -277,8 +279,10 @@ def _overhead(runner: Runner) -> float:
 def _call_seconds(a: Batch, b: Batch, overhead: float) -> float:
     """Seconds of a call in a pair of batches; an empty one says only what a batch costs."""
     batches = [batch for batch in (a, b) if batch.calls]
-    wall = sum(batch.wall_seconds - overhead for batch in batches)
-    return max(wall, 0.0) / sum(batch.calls for batch in batches)
+    wall = sum(batch.wall_seconds for batch in batches)
+    # What is taken off is a median: under load it can be more than a short batch took.
+    left = max(wall - overhead * len(batches), wall * _LEAST_SHARE)
+    return left / sum(batch.calls for batch in batches)
 
 
 def _distribution(runner: Runner) -> Distribution:

@@ -10,7 +10,7 @@ from formwright.measure.peers.task import Call, NotOfferedError, Slot, Task, Way
 
 def ways(task: Task) -> list[Way]:
     """The one way of NumPy. Raises ``NotOfferedError`` for what is not float32."""
-    if not task.plain:
+    if not set(task.dtypes) <= {"float32", "int8"}:
         raise NotOfferedError("NumPy has no arithmetic in " + ", ".join(sorted(set(task.dtypes))))
     if task.operator not in _CALLS:
         raise NotOfferedError(f"no way to do {task.operator}")
@@ -109,6 +109,57 @@ def _gated_mlp(task: Task, slot: Slot) -> Call:
     return call
 
 
+def _rope(task: Task, slot: Slot) -> Call:
+    (x, c, s), y = slot.inputs, slot.output
+    half = x.shape[-1] // 2
+
+    def call() -> None:
+        turned = np.roll(x, -half, -1)
+        np.multiply(x, c[:, None], out=y)
+        turned *= s[:, None]
+        np.add(y, turned, out=y)
+
+    return call
+
+
+def _gemm_then(task: Task, slot: Slot) -> Call:
+    (a, b, *third), c = slot.inputs, slot.output
+
+    def call() -> None:
+        np.matmul(a, b, out=c)
+        match task.operator:
+            case "gemm_bias" | "gemm_residual":
+                np.add(c, third[0], out=c)
+            case "gemm_relu":
+                np.maximum(c, 0, out=c)
+            case _:
+                shrunk = np.exp(-c)
+                shrunk += 1
+                np.divide(c, shrunk, out=c)
+
+    return call
+
+
+def _gemv_int8(task: Task, slot: Slot) -> Call:
+    (w, x, scale), y = slot.inputs, slot.output
+
+    def call() -> None:
+        np.matmul(w.astype(np.float32), x, out=y)
+        np.multiply(y, scale, out=y)
+
+    return call
+
+
+def _gemm_int8(task: Task, slot: Slot) -> Call:
+    (a, b, scale), c = slot.inputs, slot.output
+
+    def call() -> None:
+        np.matmul(a, b.astype(np.float32), out=c)
+        np.multiply(c, scale, out=c)
+
+    return call
+
+
 _CALLS: dict[str, Callable[[Task, Slot], Call]] = {
     "gemm": _product,
     "gemv": _product,
@@ -118,4 +169,11 @@ _CALLS: dict[str, Callable[[Task, Slot], Call]] = {
     "decode_attention": _decode,
     "prefill_attention": _prefill,
     "gated_mlp": _gated_mlp,
+    "rope": _rope,
+    "gemm_bias": _gemm_then,
+    "gemm_residual": _gemm_then,
+    "gemm_relu": _gemm_then,
+    "gemm_silu": _gemm_then,
+    "gemv_int8": _gemv_int8,
+    "gemm_int8": _gemm_int8,
 }

@@ -14,6 +14,7 @@ from formwright.measure.peers.onednn_api import (
     MEAN,
     MULTIPLY,
     POST_OP,
+    RELU,
     SCALE,
     SHIFT,
     SRC,
@@ -101,6 +102,26 @@ def _product(
     product, wanted = dnn.matmul(source, asked, target)
     weights, prepare = held(wanted)
     arguments = {SRC: dnn.memory(source, a), WEIGHTS: weights, DST: dnn.memory(target, out)}
+    return dnn.runner((product, arguments)), prepare
+
+
+def _gemm_then(dnn: OneDnn, task: Task, slot: Slot) -> _Calls:
+    """A product with a post-operation on each cell."""
+    (a, b, *third), c = slot.inputs, slot.output
+    source, target = _plain(dnn, a, _type(task, 0)), _plain(dnn, c, _type(task, -1))
+    ahead = task.names[1] in task.ahead
+    asked, held = _weights(dnn, b, _type(task, 1), ahead)
+    arguments: dict[int, Handle] = {}
+    if third:
+        operand = third[0] if third[0].ndim == 2 else third[0][None]
+        described = _plain(dnn, operand, _type(task, 2))
+        operation: Any = (ADD, described)
+        arguments[POST_OP | SRC_1] = dnn.memory(described, operand)
+    else:
+        operation = (RELU, 0.0) if task.operator == "gemm_relu" else (SWISH, 1.0)
+    product, wanted = dnn.matmul(source, asked, target, dnn.attributes(operation))
+    weights, prepare = held(wanted)
+    arguments |= {SRC: dnn.memory(source, a), WEIGHTS: weights, DST: dnn.memory(target, c)}
     return dnn.runner((product, arguments)), prepare
 
 
@@ -205,4 +226,8 @@ _WAYS: dict[str, dict[str, Callable[[OneDnn, Task, Slot], _Calls]]] = {
     "decode_attention": {"matmul, softmax, matmul": _attention},
     "prefill_attention": {"matmul, softmax, matmul": _attention},
     "gated_mlp": {"matmul with post-operations": _gated_mlp},
+    "gemm_bias": {"matmul with a post-operation": _gemm_then},
+    "gemm_residual": {"matmul with a post-operation": _gemm_then},
+    "gemm_relu": {"matmul with a post-operation": _gemm_then},
+    "gemm_silu": {"matmul with a post-operation": _gemm_then},
 }

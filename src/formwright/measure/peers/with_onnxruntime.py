@@ -26,6 +26,9 @@ class Model:
     constants: Mapping[str, Any] = field(default_factory=dict)
 
 
+_TYPES = {"float32": "FLOAT", "int8": "INT8"}
+"""What its CPU provider computes these operators in, by the names of ONNX."""
+
 _Make = Callable[[Any, Task, Slot], Model]
 """``onnx.helper.make_node``, the task and the first slot."""
 
@@ -34,7 +37,7 @@ def ways(task: Task) -> list[Way]:
     """Raises ``NotOfferedError`` and ``ImportError``."""
     onnx = importlib.import_module("onnx")  # only in the child that was asked for it
     runtime = importlib.import_module("onnxruntime")
-    if not task.plain:
+    if not set(task.dtypes) <= set(_TYPES):
         raise NotOfferedError("its CPU provider has no kernels in " + _others(task))
     if task.operator not in _WAYS:
         raise NotOfferedError(f"no way to do {task.operator}")
@@ -42,7 +45,7 @@ def ways(task: Task) -> list[Way]:
 
 
 def _others(task: Task) -> str:
-    return ", ".join(sorted(set(task.dtypes) - {"float32"}))
+    return ", ".join(sorted(set(task.dtypes) - set(_TYPES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ class _Way:
         for name, array in self._inputs(slot).items():
             if name in asked:
                 shape, place = asked[name], array.ctypes.data
-                binding.bind_input(name, "cpu", 0, np.float32, shape, place)
+                binding.bind_input(name, "cpu", 0, array.dtype, shape, place)
         (out,) = session.get_outputs()
         binding.bind_output(out.name, "cpu", 0, np.float32, out.shape, slot.output.ctypes.data)
         run = session.run_with_iobinding
@@ -104,11 +107,11 @@ class _Way:
         return call
 
     def _serialised(self, slot: Slot) -> bytes:
-        helper, kinds = self.onnx.helper, self.onnx.TensorProto
+        helper = self.onnx.helper
         model = self.make(helper.make_node, self.task, slot)
         arrays = {**self._inputs(slot), self.task.names[-1]: slot.output}
         values = {
-            n: helper.make_tensor_value_info(n, kinds.FLOAT, model.shapes.get(n, a.shape))
+            n: helper.make_tensor_value_info(n, self._kind(n), model.shapes.get(n, a.shape))
             for n, a in arrays.items()
         }
         constants = [
@@ -128,10 +131,14 @@ class _Way:
         text: bytes = made.SerializeToString()
         return text
 
+    def _kind(self, name: str) -> Any:
+        dtype = self.task.dtypes[self.task.names.index(name)]
+        return getattr(self.onnx.TensorProto, _TYPES[dtype])
+
     def _external(self, name: str, array: Any) -> Any:
         """An initializer whose data is given when the session is made."""
         tensor = self.onnx.TensorProto()
-        tensor.name, tensor.data_type = name, self.onnx.TensorProto.FLOAT
+        tensor.name, tensor.data_type = name, self._kind(name)
         tensor.dims.extend(array.shape)
         tensor.data_location = self.onnx.TensorProto.EXTERNAL
         entry = tensor.external_data.add()
@@ -234,6 +241,50 @@ def _gated_mlp(node: Any, task: Task, slot: Slot) -> Model:
     )
 
 
+def _rope(node: Any, task: Task, slot: Slot) -> Model:
+    x, c, s, y = task.names
+    tokens, _, width = slot.inputs[0].shape
+    half = width // 2
+    nodes = [
+        node("Split", [x, "sizes"], ["low", "high"], axis=-1),
+        node("Concat", ["high", "low"], ["turned"], axis=-1),
+        node("Mul", [x, c], ["straight"]),
+        node("Mul", ["turned", s], ["crossed"]),
+        node("Add", ["straight", "crossed"], [y]),
+    ]
+    sizes = {"sizes": np.array([half, width - half], np.int64)}
+    return Model(nodes, {c: (tokens, 1, width), s: (tokens, 1, width)}, sizes)
+
+
+def _gemm_third(node: Any, task: Task, slot: Slot) -> Model:
+    return Model([node("Gemm", task.names[:3], task.names[3:])])
+
+
+def _gemm_relu(node: Any, task: Task, slot: Slot) -> Model:
+    a, b, c = task.names
+    return Model([node("Gemm", [a, b], ["p"]), node("Relu", ["p"], [c])])
+
+
+def _gemm_silu(node: Any, task: Task, slot: Slot) -> Model:
+    a, b, c = task.names
+    gate = [node("Sigmoid", ["p"], ["g"]), node("Mul", ["p", "g"], [c])]
+    return Model([node("Gemm", [a, b], ["p"]), *gate])
+
+
+def _gemv_int8(node: Any, task: Task, slot: Slot) -> Model:
+    w, x, scale, y = task.names
+    rows, columns = slot.inputs[0].shape
+    nodes = [node("DequantizeLinear", [w, scale], ["f"], axis=0)]
+    nodes += [node("Gemm", [x, "f"], [y], transB=1)]
+    return Model(nodes, {x: (1, columns), y: (1, rows)})
+
+
+def _gemm_int8(node: Any, task: Task, slot: Slot) -> Model:
+    a, b, scale, c = task.names
+    nodes = [node("DequantizeLinear", [b, scale], ["f"], axis=1)]
+    return Model([*nodes, node("MatMul", [a, "f"], [c])])
+
+
 _WAYS: dict[str, dict[str, _Make]] = {
     "gemm": {"MatMul": _gemm},
     "gemv": {"MatMul": _gemm, "Gemm": _gemv_row},
@@ -253,4 +304,11 @@ _WAYS: dict[str, dict[str, _Make]] = {
         "MatMul, Softmax, MatMul": _attention_products,
     },
     "gated_mlp": {"Gemm, Sigmoid, Mul": _gated_mlp},
+    "rope": {"Split, Concat, Mul, Add": _rope},
+    "gemm_bias": {"Gemm": _gemm_third},
+    "gemm_residual": {"Gemm": _gemm_third},
+    "gemm_relu": {"Gemm, Relu": _gemm_relu},
+    "gemm_silu": {"Gemm, Sigmoid, Mul": _gemm_silu},
+    "gemv_int8": {"DequantizeLinear, Gemm": _gemv_int8},
+    "gemm_int8": {"DequantizeLinear, MatMul": _gemm_int8},
 }

@@ -152,6 +152,49 @@ def _gated_mlp_products(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Cal
     )
 
 
+def _rope(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
+    given, c, s = x[0], x[1][:, None], x[2][:, None]
+    half = given.shape[-1] // 2
+    return _in_place(lambda: t.addcmul(given * c, t.roll(given, -half, -1), s, out=y))
+
+
+def _rope_halves(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
+    given, c, s = x[0], x[1][:, None], x[2][:, None]
+    half = given.shape[-1] // 2
+    return lambda: given * c + t.cat((given[..., half:], given[..., :half]), -1) * s
+
+
+def _addmm(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
+    a, b, third = x
+    return _in_place(lambda: t.addmm(third, a, b, out=y))
+
+
+def _mm_relu(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
+    a, b = x
+    return _in_place(lambda: t.mm(a, b, out=y).relu_())
+
+
+def _mm_silu(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
+    a, b = x
+    return _in_place(lambda: f.silu(t.mm(a, b, out=y), inplace=True))
+
+
+def _int8_row(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
+    """The product that libraries for quantised models call: weights [N,K], a scale a row."""
+    weights, row, scale = x[0], x[1][None], x[2]
+    return lambda: t._weight_int8pack_mm(row, weights, scale)[0]
+
+
+def _int8_converted(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
+    weights, vector, scale = x
+    return lambda: t.mv(weights.to(vector.dtype), vector) * scale
+
+
+def _int8_columns(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
+    a, weights, scale = x
+    return lambda: t.mm(a, weights.to(a.dtype)) * scale
+
+
 _WAYS: dict[str, dict[str, _Make]] = {
     "gemm": {"mm": _mm},
     "gemv": {"mv": _mv, "linear": _linear, "mm": _row},
@@ -169,4 +212,11 @@ _WAYS: dict[str, dict[str, _Make]] = {
         "attention, expanded": _prefill_expanded,
     },
     "gated_mlp": {"linear": _gated_mlp, "mm": _gated_mlp_products},
+    "rope": {"roll and addcmul": _rope, "halves": _rope_halves},
+    "gemm_bias": {"addmm": _addmm},
+    "gemm_residual": {"addmm": _addmm},
+    "gemm_relu": {"mm and relu": _mm_relu},
+    "gemm_silu": {"mm and silu": _mm_silu},
+    "gemv_int8": {"_weight_int8pack_mm": _int8_row, "converted": _int8_converted},
+    "gemm_int8": {"converted": _int8_columns},
 }
