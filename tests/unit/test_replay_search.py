@@ -13,8 +13,10 @@ from formwright.ir.expr import Compare, Var, num
 from formwright.ir.inline import inlined
 from formwright.ir.template import Constraint, Requirement, Template
 from formwright.lang import load, parse
-from formwright.proof.refutation import Refutation
+from formwright.proof.refutation import Instance, Refutation
 from formwright.replay import replay
+from formwright.replay.runner import Outcome, Prepared, run_prepared
+from formwright.replay.schedule import Schedule
 from formwright.replay.sizes import candidates, family, full_sizes
 
 VARIANTS = Path(__file__).parents[1] / "variants"
@@ -65,7 +67,7 @@ def test_the_race_of_figure_7_in_its_words() -> None:
         "w1: sB<4>[0,1] = B[4,1]  (slot 0, held sB<2>)",
         "w0: acc[0,1] += sA<2>[0,0]*sB<2>[0,1]  (slot 0 holds sB<4>)",
     )
-    assert found.trace[5].startswith("with M = 16, N = 16, K = 40, Tm = 16, Tn = 16, Tk = 8: ")
+    assert found.trace[5].startswith("with M = 2, N = 2, K = 40, Tm = 16, Tn = 16, Tk = 8: ")
 
 
 def test_a_claim_about_a_safe_point_is_not_believed() -> None:
@@ -180,3 +182,54 @@ def test_conditions_on_numbers_alone(condition: str, change: str, words: str) ->
 def test_numbers_that_hold_give_nothing() -> None:
     for condition in ("implied", "menu", "fits", "divisor"):
         assert replay(weak(), claim(condition), seconds=0.3) is None
+
+
+def test_what_failed_one_obligation_is_tried_first_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[object] = []
+
+    def counted(prepared: Prepared, schedule: Schedule, budget: int) -> Outcome:
+        made.append(schedule)
+        return run_prepared(prepared, schedule, budget)
+
+    monkeypatch.setattr("formwright.replay.known.run_prepared", counted)
+    template = load(str(VARIANTS / "tiling_weak.fw"))[1]
+    first = replay(template, about("lifetime", "sA"))
+    assert first is not None
+    assert len(made) > 1
+    made.clear()
+    second = replay(template, about("lifetime", "sB"))
+    assert second is not None
+    assert second.values == first.values
+    assert not made
+    # another choice of decisions is another question, and so is another template
+    assert replay(template, about("lifetime", "sB", S=3), seconds=0.3) is None
+    assert made
+    made.clear()
+    again = replay(load(str(VARIANTS / "tiling_weak.fw"))[1], about("lifetime", "sB"))
+    assert again is not None
+    assert made
+
+
+def about(condition: str, buffer: str, **values: int | Fraction) -> Refutation:
+    actor = Instance((), "read", {}, buffer)
+    return Refutation(condition, condition, {**POINT, **values}, (actor,), "")
+
+
+def test_a_schedule_of_agents_bears_out_no_condition_on_the_textual_order() -> None:
+    template = load(str(VARIANTS / "tiling_weak.fw"))[1]
+    assert replay(template, claim("lifetime")) is not None
+    assert replay(template, claim("coverage"), seconds=0.3) is None
+
+
+def test_what_is_only_accumulated_into_is_not_defined() -> None:
+    """``C += ...`` alone: the cell has a value, and what it held before stays in it."""
+    text = load("packed_gemm")[0].text
+    start = text.index("            if pc = 0:\n              C[")
+    end = text.index("            if pc > 0:\n")
+    broken = parse(Source("added.fw", text[:start] + text[end:].replace("pc > 0", "pc >= 0", 1)))
+    values = {"M": 9, "N": 9, "K": 0, "Mr": 4, "Nr": 8, "Kc": 64, "Mc": 48, "Nb": 96, "Ib": 1}
+    found = replay(broken, Refutation("defined", "x", dict(values), (), ""))
+    assert found is not None
+    assert found.text == "C[0,0] is accumulated into and never assigned"

@@ -14,9 +14,9 @@ from formwright.replay.memory import Memory
 from formwright.replay.terms import Monomial, Polynomial, Terms, show_monomial, tokens_of
 
 DefectKind = OneOf["unwritten", "missing", "foreign", "doubled", "swapped"]
-"""``unwritten``: an output cell without value. ``missing``: a term is lost. ``foreign``: a
-term that is not the cell's. ``doubled``: a term more than once. ``swapped``: a term is lost
-and a foreign one stands in its place."""
+"""``unwritten``: an output cell without value, or that nothing assigns. ``missing``: a term is
+lost. ``foreign``: a term that is not the cell's. ``doubled``: a term more than once.
+``swapped``: a term is lost and a foreign one stands in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,11 @@ def wrong_cells(
             continue
         got = terms.polynomial(number)
         if got != wanted:
-            found.append(CellDefect(index, tuple(_differences(cell, wanted, got))))
+            sentences = tuple(_differences(cell, wanted, got))
+            if not memory.assigned(index):
+                text = f"{cell} is accumulated into and never assigned"
+                sentences = (*sentences, ("unwritten", text))
+            found.append(CellDefect(index, sentences))
     return tuple(found)
 
 

@@ -77,6 +77,10 @@ class Memory:
         held = self.state.memory.get((self._names[self._program.output], 0, index))
         return None if held is None else held[1]
 
+    def assigned(self, index: tuple[int, ...]) -> bool:
+        """Whether anything assigned that output cell; what only accumulates into it does not."""
+        return (self._names[self._program.output], 0, index) in self.state.assigned
+
     def allocate(self, node: AllocCode, path: Path, env: Env) -> dict[str, int]:
         """Fresh storage for each buffer; meeting the same place again gives other storage."""
         fresh = {}

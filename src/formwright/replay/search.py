@@ -1,13 +1,10 @@
 """The replayer: from a solver's claim to a defect that a run has reached, or nothing."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from time import monotonic
 from typing import Literal
 
-from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
@@ -15,13 +12,13 @@ from formwright.proof.refutation import Refutation
 from formwright.proof.verdict import Counterexample
 from formwright.replay.adversary import adversarial, orderly
 from formwright.replay.expressions import has_asynchronous
-from formwright.replay.judge import ORDER_CONDITIONS, Finding, finding
+from formwright.replay.judge import ORDER_CONDITIONS, finding
+from formwright.replay.known import Caught, runs_of
 from formwright.replay.lanes import interleaving
 from formwright.replay.narrative import trace
-from formwright.replay.runner import Outcome, Prepared, prepare, run_prepared
+from formwright.replay.runner import Outcome, run_prepared
 from formwright.replay.schedule import TEXTUAL, Schedule
 from formwright.replay.settled import broken_requirement, empty_menu, overflow
-from formwright.replay.sharing import BudgetError
 from formwright.replay.sizes import (
     Family,
     Values,
@@ -42,15 +39,6 @@ FULL_SIZE_PRODUCTS = 20_000
 FULL_SIZE_SECONDS = 1.5
 
 _EMPTY_REDUCTION = frozenset({"defined", "coverage"})
-
-
-@dataclass(frozen=True, slots=True)
-class Caught:
-    """A schedule that reaches a defect at some values."""
-
-    values: Values
-    schedule: Schedule
-    found: Finding
 
 
 def replay(
@@ -87,7 +75,6 @@ def _sufferer(refutation: Refutation) -> str:
     return refutation.instances[0].buffer if refutation.instances else ""
 
 
-@lru_cache(maxsize=64)
 def _searched(
     template: Template,
     kept: tuple[tuple[str, Scalar], ...],
@@ -96,8 +83,13 @@ def _searched(
     seconds: float,
 ) -> Counterexample | None:
     """Claims that differ in extents, agents and lines alone are answered once."""
-    around = family(template, dict(kept))
-    return _Search(around, condition, buffer, monotonic() + seconds).counterexample()
+    answers = runs_of(template).answers
+    key = (kept, condition, buffer, seconds)
+    if key not in answers:
+        around = family(template, dict(kept))
+        search = _Search(around, condition, buffer, monotonic() + seconds)
+        answers[key] = search.counterexample()
+    return answers[key]
 
 
 def _settled(template: Template, values: Values, condition: str) -> str | None:
@@ -120,15 +112,33 @@ class _Search:
         self._condition = condition
         self._buffer = buffer
         self._deadline = deadline
+        self._played = runs_of(around.template)
 
     def counterexample(self) -> Counterexample | None:
+        known = self._known()
+        if known is not None:
+            return self._told(known)
         empty = self._condition in _EMPTY_REDUCTION
         for number, values in enumerate(candidates(self._around, empty)):
             if monotonic() > self._deadline:
                 return None
             caught = self._attack(values, self._deadline)
             if caught is not None:
-                return self._told(caught if number == 0 else self._shrunk(caught))
+                small = caught if number == 0 else self._shrunk(caught)
+                self._played.caught.append(small)
+                return self._told(small)
+        return None
+
+    def _known(self) -> Caught | None:
+        """What another obligation failed by, if it bears out this one too."""
+        free = {*self._around.extents, *self._around.agents, *self._around.sizes}
+        fixed = {n: v for n, v in self._around.base.items() if n not in free}
+        for caught in reversed(self._played.caught):
+            fair = self._condition in ORDER_CONDITIONS or caught.schedule in tuple(orderly())
+            if fair and all(caught.values.get(n) == v for n, v in fixed.items()):
+                again = self._again(caught.values, caught.schedule)
+                if again is not None:
+                    return again
         return None
 
     def as_claimed(self, values: Values, budget: int = RUN_BUDGET) -> Counterexample | None:
@@ -138,16 +148,17 @@ class _Search:
 
     def _attack(self, values: Values, deadline: float, budget: int = RUN_BUDGET) -> Caught | None:
         """Runs the condition's schedules at these values until one shows the defect."""
-        prepared = _prepared(self._around, values)
-        known = None if prepared is None else run_prepared(prepared, TEXTUAL, budget)
-        if prepared is None or known is None or known.status == "budget":
+        known = self._played.outcome(values, TEXTUAL, budget)
+        if known is None or known.status == "budget":
             return None
         for schedule in self._schedules(known, values):
             if monotonic() > deadline:
                 return None
             outcome = known
             if schedule != TEXTUAL:
-                outcome = run_prepared(prepared, schedule, RUN_BUDGET)
+                other = self._played.outcome(values, schedule, RUN_BUDGET)
+                assert other is not None, "the program was prepared"
+                outcome = other
             found = finding(self._condition, self._buffer, outcome, known)
             if found is not None:
                 return Caught(values, schedule, found)
@@ -162,13 +173,12 @@ class _Search:
 
     def _again(self, values: Values, schedule: Schedule) -> Caught | None:
         """The same schedule at other values."""
-        prepared = _prepared(self._around, values)
-        if prepared is None:
+        outcome = self._played.outcome(values, schedule, RUN_BUDGET)
+        if outcome is None:
             return None
         known = None
         if self._condition == "race":
-            known = run_prepared(prepared, TEXTUAL, RUN_BUDGET)
-        outcome = run_prepared(prepared, schedule, RUN_BUDGET)
+            known = self._played.outcome(values, TEXTUAL, RUN_BUDGET)
         found = finding(self._condition, self._buffer, outcome, known)
         return None if found is None else Caught(values, schedule, found)
 
@@ -196,7 +206,8 @@ class _Search:
                 return None
             if isinstance(real, Caught):
                 repeated = (f"with {_named(self._around, real.values)}: {real.found.sentence}",)
-        prepared = prepare(self._around.template, caught.values)
+        prepared = self._played.prepared(caught.values)
+        assert prepared is not None, "the defect was reached there"
         traced = run_prepared(prepared, caught.schedule, RUN_BUDGET, trace=True)
         lines = (*trace(caught.found, traced, caught.values), *repeated)
         title = f"{self._around.template.name} with {_named(self._around, caught.values)}"
@@ -214,6 +225,10 @@ class _Search:
         deadline = min(self._deadline, monotonic() + FULL_SIZE_SECONDS)
         answer: Literal["too large", "nothing"] = "too large"
         for full in full_sizes(self._around, caught.values):
+            narrow = _narrowed(self._around, caught.values, full)
+            real = None if narrow is None else self._again(narrow, caught.schedule)
+            if real is not None:
+                return real
             if products(self._around, full) > FULL_SIZE_PRODUCTS or monotonic() > deadline:
                 continue
             real = self._again(full, caught.schedule) or self._attack(full, deadline)
@@ -226,15 +241,18 @@ class _Search:
 
     def _runs(self, values: Values) -> bool:
         """Not cut off by the budget."""
-        prepared = prepare(self._around.template, values)
-        return run_prepared(prepared, TEXTUAL, RUN_BUDGET).status != "budget"
+        outcome = self._played.outcome(values, TEXTUAL, RUN_BUDGET)
+        return outcome is not None and outcome.status != "budget"
 
 
-def _prepared(around: Family, values: Values) -> Prepared | None:
-    try:
-        return prepare(around.template, values)
-    except (EvaluationError, BudgetError):
-        return None
+def _narrowed(around: Family, values: Values, full: Values) -> Values | None:
+    """``full`` with the extents of the output as small as in ``values``: there is less to run.
+
+    ``None`` if that is not in scope, or the same.
+    """
+    outer = {n: values[n] for n in around.extents if n not in around.reductions}
+    narrow = {**full, **outer}
+    return narrow if narrow != full and around.admits(narrow, menus=True) else None
 
 
 def _named(around: Family, values: Values) -> str:
