@@ -11,12 +11,14 @@ from typing import assert_never
 import numpy as np
 
 from formwright.contract.contract import Contract, outside
+from formwright.contract.expected import Expected
 from formwright.contract.judge import Finding
 from formwright.contract.numbers import F64, Array, to_double
 from formwright.contract.operators import operator
 from formwright.contract.operators.family import Negate, Permute, Symmetry
 from formwright.contract.reference import expected
 from formwright.qualify.clauses import Fault
+from formwright.qualify.plan import Trial
 
 Arrays = tuple[Array, ...]
 Call = Callable[[Mapping[str, int], Arrays], "Array | Fault"]
@@ -37,16 +39,18 @@ class Related:
 def unlike(
     contract: Contract,
     kind: str,
-    extents: Mapping[str, int],
+    trial: Trial,
     arrays: Arrays,
     output: Array,
-    seed: int,
+    first: Expected,
     call: Call,
 ) -> Fault | int:
-    """The first relation that two outputs break, or how many they keep."""
+    """The first relation that two outputs break, or how many they keep.
+
+    ``first`` has the bounds of ``output``, which ``arrays`` gave.
+    """
     kept = 0
-    first = expected(contract, kind, arrays)
-    for related in _related(contract, extents, arrays, seed):
+    for related in _related(contract, trial.extents, arrays, trial.seed):
         if outside(contract, related.extents) is not None:
             continue
         got = call(related.extents, related.arrays)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from formwright.contract.contract import Contract
-from formwright.contract.inputs import clause_of, inputs
+from formwright.contract.inputs import clause_of
 from formwright.contract.judge import Finding, judge
 from formwright.contract.numbers import Array, to_double
 from formwright.measure.outcome import Crashed, MeasureError, Ok, Outcome
@@ -16,6 +16,7 @@ from formwright.measure.programs import Native
 from formwright.measure.sandbox import Sandbox
 from formwright.measure.session import Batch, Session
 from formwright.qualify.clauses import ADDS, EVERY_CALL, Fault, of_failure
+from formwright.qualify.drawn import Drawn
 from formwright.qualify.part import part_of
 from formwright.qualify.plan import Trial, plain, strides
 from formwright.qualify.relations import unlike
@@ -32,6 +33,7 @@ class Runner:
         self.library = library
         self.contract = contract
         self.sandbox = sandbox
+        self.drawn = Drawn(contract)
         self.tested: Counter[str] = Counter()
         self.level = "none"
 
@@ -88,7 +90,7 @@ class Runner:
         return faults
 
     def _inputs(self, kind: str, trial: Trial) -> Inputs:
-        return inputs(self.contract, kind, trial.extents, trial.seed)
+        return self.drawn.inputs(kind, trial)
 
     def _once(
         self,
@@ -119,7 +121,8 @@ class Runner:
         """All cells; for large shapes the kinds that have a bound are judged on some rows."""
         part = part_of(self.contract, kind, trial.extents, arrays, output, trial.seed)
         filled = None if poison is None else poison[0]
-        found = judge(self.contract, kind, part.arrays, part.output, poison=filled)
+        wanted = self.drawn.expected(kind, trial) if part.axis is None else None
+        found = judge(self.contract, kind, part.arrays, part.output, poison=filled, wanted=wanted)
         return None if found is None else replace(found, cell=part.whole_cell(found.cell))
 
     def _again(
@@ -163,7 +166,8 @@ class Runner:
 
         if is_empty(self.contract, trial.extents):
             return None
-        found = unlike(self.contract, kind, trial.extents, arrays, output, trial.seed, call)
+        first = self.drawn.expected(kind, trial)
+        found = unlike(self.contract, kind, trial, arrays, output, first, call)
         if isinstance(found, Fault):
             return found
         self.tested["metamorphic"] += found

@@ -31,6 +31,8 @@ All odd at first: a tensor that ends at a page's end then starts at no multiple 
 
 _SMALL: Final = (3, 5, 2, 3, 2, 3)
 _LONG: Final = (41, 37, 19, 23, 17, 11)
+_LONGER_OF_MANY: Final = (7, 5, 19, 13, 3, 2)
+"""Of operators with many extents, whose product is what a reference costs."""
 _NARROW: Final = (9, 13, 5, 3, 2, 2)
 
 REPORTED: Final[Mapping[str, tuple[Shape, ...]]] = {
@@ -63,7 +65,8 @@ def tiny(contract: Contract) -> list[Shape]:
     found = [dict.fromkeys(names, 1)]
     found += [dict(zip(names, _SMALL, strict=False)) | {e.name: e.low} for e in contract.extents]
     for place, extent in enumerate(contract.extents):
-        turned = (*_LONG[place:], *_LONG[:place])
+        longer = _LONG if len(names) < 4 else _LONGER_OF_MANY
+        turned = (*longer[place:], *longer[:place])
         long = dict(zip(names, turned, strict=False))
         found.append(long | {extent.name: max(1, extent.low)})
     return _distinct(contract, found)
@@ -104,9 +107,13 @@ def deep(contract: Contract) -> list[Shape]:
     return _distinct(contract, [narrow | {name: DEEP} for name in long])
 
 
+_BITS: Final[Mapping[int, float]] = {1: 12.0, 2: 12.0, 3: 8.5, 4: 6.5}
+"""The largest extent that is drawn, in doublings, by the number of extents."""
+
+
 def _ragged(contract: Contract, rng: np.random.Generator) -> Shape:
     """Log-uniform sizes, so that small and odd ones are as likely as large ones."""
-    top = 12.0 if len(contract.extents) < 3 else 8.5
+    top = _BITS[min(len(contract.extents), 4)]
     drawn = {name: float(rng.uniform(0, top)) for name in contract.names}
     while True:
         shape = _inside(contract, {name: int(2**bits) for name, bits in drawn.items()})
