@@ -199,3 +199,32 @@ def test_a_tighter_bound_or_menu_stands_for_the_wider_one() -> None:
     more = Any(tuple(row("=", [("x", 1)], v) for v in (1, 2, 3, 4)))
     assert embedding(chosen, target(above("x", 9), fewer)) is not None
     assert embedding(chosen, target(above("x", 9), more)) is None
+
+
+def test_what_needs_the_menus_is_asked_once(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its core comes from the question itself; it is not asked again without literals."""
+    rules = Premises((), (), {"s": (2, 4)}, frozenset({"s"}))
+    query = Query((eq(symbol("s"), X),), eq(X, constant(3)))
+    assert solver(None, rules).answer(query).status == "unsat"
+    asked = solver(ledger, rules)
+    monkeypatch.setattr(asked, "left", None)
+    assert asked.answer(query).status == "unsat"
+    (body,) = [row for _, row in ledger.database.every("core")]
+    assert "menu" in {role for role, _ in body["query"]["assertions"]}
+    # fewer values are a smaller menu: the core is part of the query; others are not
+    clock = Clock(3000)
+    fewer = Premises((), (), {"s": (4,)}, frozenset({"s"}))
+    assert Solver(ledger.atoms, fewer, clock, None, ledger).answer(query).status == "unsat"
+    odd = Premises((), (), {"s": (2, 3, 4)}, frozenset({"s"}))
+    assert solver(ledger, odd).answer(query).status == "sat"
+
+
+def test_a_hurried_question_is_asked_again_with_all_of_its_time() -> None:
+    clock = Clock(3000)
+    with clock.hurried(10):
+        assert clock.call_ms == 10
+        with clock.hurried(5000):
+            assert clock.call_ms == 10
+    assert clock.call_ms == 3000

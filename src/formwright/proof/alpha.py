@@ -5,10 +5,11 @@ that hold names are renamed; a text elsewhere that is also a name leaves the tem
 digest, since nobody can tell then what it means.
 """
 
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
+from functools import cache
 from typing import Any
 
-from formwright.base.digest import canonical, digest
+from formwright.base.digest import canonical, compared, plain_digest
 from formwright.ir.template import Template
 
 NAMES = {
@@ -57,7 +58,7 @@ def alpha_digest(template: Template) -> tuple[str, tuple[str, ...]] | None:
     numbers: dict[str, str] = {}
     plain: set[str] = set()
     tree = _numbered(template, numbers, plain)
-    return None if plain & set(numbers) else (digest(tree), tuple(numbers))
+    return None if plain & set(numbers) else (plain_digest(tree), tuple(numbers))
 
 
 def _numbered(value: object, numbers: dict[str, str], plain: set[str]) -> Any:
@@ -67,16 +68,21 @@ def _numbered(value: object, numbers: dict[str, str], plain: set[str]) -> Any:
     if isinstance(value, (tuple, list)):
         return [_numbered(v, numbers, plain) for v in value]
     if is_dataclass(value) and not isinstance(value, type):
-        kind = type(value).__name__
-        found: dict[str, Any] = {"node": kind}
-        for f in fields(value):
-            place, inner = (kind, f.name), getattr(value, f.name)
-            if not f.compare or place in LABELS:
-                continue
-            named = place in NAMES
-            found[f.name] = _named(inner, numbers) if named else _numbered(inner, numbers, plain)
+        kind = type(value)
+        found: dict[str, Any] = {"node": kind.__name__}
+        for name, named in _read_fields(kind):
+            inner = getattr(value, name)
+            found[name] = _named(inner, numbers) if named else _numbered(inner, numbers, plain)
         return found
     return canonical(value)
+
+
+@cache
+def _read_fields(kind: type) -> tuple[tuple[str, bool], ...]:
+    """The fields of a node that a proof reads, each with whether it holds names."""
+    word = kind.__name__
+    read = [f.name for f in compared(kind) if (word, f.name) not in LABELS]
+    return tuple((name, (word, name) in NAMES) for name in read)
 
 
 def _named(value: object, numbers: dict[str, str]) -> Any:

@@ -10,10 +10,9 @@ that has an accepted proof. Nothing is accepted on a premise that is not itself 
 statement (the new premises imply the old ones), once it is accepted, keeps every proof.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-
-from formwright.base.digest import digest
 
 Digest = str
 
@@ -77,7 +76,7 @@ class Graph:
     def add(self, node: Node) -> Digest:
         """The name of the node; raises for names that are not there, and for Theorem 2."""
         self._check(node)
-        name = digest(node)
+        name = hashlib.sha256(repr(node).encode()).hexdigest()
         self.nodes[name] = node
         if isinstance(node, Proof):
             self.accepted.setdefault(node.statement, name)

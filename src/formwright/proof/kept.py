@@ -59,7 +59,7 @@ def database_path(directory: Path) -> Path:
 @lru_cache(maxsize=1)
 def semantics_digest() -> str:
     """What the rules mean, as the text of the packages that read them."""
-    return _sources_digest(_MEANING)
+    return _known_digest(_MEANING)
 
 
 def proof_path(directory: Path, template_digest: str) -> Path:
@@ -70,7 +70,7 @@ def proof_path(directory: Path, template_digest: str) -> Path:
 
 def text_path(directory: Path, text: str) -> Path:
     """Where the digest of the template in ``text`` is, if it is kept."""
-    key = digest([text, _sources_digest(_READING), sys.version])
+    key = digest([text, _known_digest(_READING), sys.version])
     return directory / "texts" / f"{key}.json"
 
 
@@ -116,6 +116,12 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+
+
+@lru_cache(maxsize=4)
+def _known_digest(packages: tuple[str, ...]) -> str:
+    """Modules that are loaded do not change under a process."""
+    return _sources_digest(packages)
 
 
 def _sources_digest(packages: tuple[str, ...], root: Path = _SOURCES) -> str:

@@ -1,7 +1,8 @@
 """How long one obligation may take, all retries of the solver together."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import z3
@@ -53,6 +54,16 @@ class Clock:
         """A new obligation begins; ``at_most`` seconds are left for everything."""
         self._given = self._seconds if at_most is None else min(self._seconds, at_most)
         self._end = time.monotonic() + self._given
+
+    @contextmanager
+    def hurried(self, at_most_ms: int) -> Iterator[None]:
+        """Calls inside get less time: what they leave open is asked again with all of it."""
+        given = self._timeout_ms
+        self._timeout_ms = min(given, at_most_ms)
+        try:
+            yield
+        finally:
+            self._timeout_ms = given
 
     def check(self, solver: Any, assumptions: Sequence[Any] = ()) -> Any:
         """``solver.check``; raises :class:`OutOfTimeError` when no time is left."""

@@ -48,6 +48,7 @@ class Nodes:
     impossible: Impossible
     _slicer: Slicer | None = None
     _ordinals: Counter[object] = field(default_factory=Counter)
+    _texts: dict[int, tuple[Goal, str]] = field(default_factory=dict)
     _assumptions: dict[data.Statement, str] = field(default_factory=dict)
     _follows: dict[tuple[int, tuple[data.Statement, ...]], bool] = field(default_factory=dict)
 
@@ -62,10 +63,18 @@ class Nodes:
 
     def text(self, goal: Goal, ordinal: int) -> str | None:
         """All inputs of a goal, as one text."""
+        if goal.inputs is None and goal.reads is None:
+            return None
+        known = self._texts.get(id(goal))
+        if known is None:
+            known = (goal, self._text(goal, ordinal))  # held, so that its identity stays its own
+            self._texts[id(goal)] = known
+        return known[1]
+
+    def _text(self, goal: Goal, ordinal: int) -> str:
         if goal.inputs is not None:
             return f"values {goal.inputs()!r}"
-        if goal.reads is None:
-            return None
+        assert goal.reads is not None
         return f"slice {self._cut().text(goal.condition, goal.reads, ordinal)}"
 
     def ordinal(self, goal: Goal) -> int:

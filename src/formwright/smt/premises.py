@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from formwright.ir.expr import Compare, Expr, Logic, Num, Var
 from formwright.ir.template import Template
 from formwright.smt.atoms import Atoms
+from formwright.smt.divides import divisibilities
 from formwright.smt.encode import truth
 from formwright.smt.lazy import divisors
 from formwright.smt.terms import Formula, conj, constant, disj, eq, le, symbol
@@ -23,16 +25,21 @@ class Premises:
 
     def bounds(self) -> list[Formula]:
         """The menus as ranges: weaker than the menus, and linear."""
-        found: list[Formula] = []
-        for name, menu in self.menus.items():
-            found += [le(constant(min(menu)), symbol(name)), le(symbol(name), constant(max(menu)))]
-        return found
+        return [f for name, menu in self.menus.items() for f in _range(name, menu)]
 
     def members(self) -> list[Formula]:
         """The menus as they stand."""
-        return [
-            disj(eq(symbol(name), constant(v)) for v in menu) for name, menu in self.menus.items()
-        ]
+        return [_member(name, menu) for name, menu in self.menus.items()]
+
+
+@lru_cache(maxsize=512)
+def _range(name: str, menu: tuple[int, ...]) -> tuple[Formula, Formula]:
+    return le(constant(min(menu)), symbol(name)), le(symbol(name), constant(max(menu)))
+
+
+@lru_cache(maxsize=512)
+def _member(name: str, menu: tuple[int, ...]) -> Formula:
+    return disj(eq(symbol(name), constant(v)) for v in menu)
 
 
 def scope_premises(template: Template, atoms: Atoms) -> list[Formula]:
@@ -47,7 +54,7 @@ def premises(
     menus: dict[str, tuple[int, ...]] | None = None,
     plain_scope: bool = False,
 ) -> Premises:
-    """Scope, menus and ``conditions`` of an inlined template.
+    """Scope, menus and ``conditions`` of an inlined template, with what the menus divide.
 
     ``plain_scope``: of the scope only what divides by nothing, to judge the rest by.
     """
@@ -61,9 +68,12 @@ def premises(
     positive = {n for n, menu in chosen.items() if min(menu) >= 1}
     stated = [p.condition for p in scope.integers if p.condition is not None]
     positive |= {n for c in stated for n in _at_least_one(c)}
+    assumed = list(conditions)
+    if assumed:  # what the menus say anyway, where the text does not
+        assumed += [c for c in divisibilities(template, chosen) if c not in assumed]
     return Premises(
         scope=tuple(truth(c, {}, atoms) for c in known),
-        conditions=tuple(conj([truth(c, {}, atoms)]) for c in conditions),
+        conditions=tuple(conj([truth(c, {}, atoms)]) for c in assumed),
         menus=chosen,
         positive=frozenset(positive),
     )

@@ -41,6 +41,9 @@ from formwright.smt.whole import WholeQueries
 CASES = 48
 """The most assignments of decisions that one query is split into."""
 
+HURRIED_MS = 1000
+"""The first look at a question that is asked in another way as well."""
+
 Status = Literal["unsat", "sat", "unknown"]
 
 
@@ -55,7 +58,7 @@ class Answer:
 
 
 class Solver:
-    """Answers queries under fixed premises; ``queries`` counts calls of z3.
+    """Answers queries under fixed premises.
 
     ``linear`` is an encoding of the same atoms to share, so that texts are made once. With a
     ``ledger`` a query that is known to be unsatisfiable is not asked, and one that is found
@@ -84,7 +87,6 @@ class Solver:
             for n, menu in premises.menus.items()
             if min(menu) > 1
         }
-        self.queries = 0
 
     @property
     def premises(self) -> Premises:
@@ -122,14 +124,23 @@ class Solver:
         tracked = Tracked(self._linear, self._clock)
         tracked.add([*claim, *definitions, *tagged("premise", self._assumed)])
         tracked.add(tagged("bound", self._premises.bounds()))
-        self.queries += 2
-        if tracked.check() != z3.unsat:
-            tracked.add(self._theorems(goal, query.hints))
-            if tracked.check() != z3.unsat:
-                return False
+        if not self._contradictory(tracked, goal, query.hints):
+            return False
         with suppress(OutOfTimeError, z3.Z3Exception):
             self._keep_linear(ledger, tracked)
         return True
+
+    def _contradictory(self, tracked: Tracked, goal: Formula, hints: Sequence[Poly]) -> bool:
+        """Whether that is so with products as symbols; then the lemmas, then the menus are added.
+
+        What takes long here is asked again without literals, with all of its time.
+        """
+        with self._clock.hurried(HURRIED_MS):
+            for more in (self._theorems, self._choices):
+                if tracked.check() == z3.unsat:
+                    return True
+                tracked.add(more(goal, hints))
+            return bool(tracked.check() == z3.unsat)
 
     def _keep_linear(self, ledger: Ledger, tracked: Tracked) -> None:
         core = self._alone(tracked.core())
@@ -155,12 +166,12 @@ class Solver:
         return found
 
     def _solved(self, goal: Formula, hints: Sequence[Poly], small: bool) -> Answer:
+        """In turn; with a ledger :meth:`excluded` asked before, and only cases are left."""
         solver = self._abstract(goal, hints)
         for more in (self._related, self._members):
-            if self._clock.check(solver) == z3.unsat:
+            if self._ledger is None and self._clock.check(solver) == z3.unsat:
                 return Answer("unsat")
             solver.add(self._linear.whole(more(goal, hints)))
-            self.queries += 1
         return self._by_cases(solver, goal, self._used(goal, hints), small)
 
     def _keep(self, ledger: Ledger, query: Query, goal: Formula) -> None:
@@ -204,7 +215,6 @@ class Solver:
         goal, decisions = conj(formulas), list(self._premises.menus)
         solver = self._abstract(goal, ())
         solver.add(self._linear.whole(self._members(goal, ())))
-        self.queries += 1
         if self._clock.check(solver) == z3.sat:
             model = solver.model()
             fixed = {n: int(value_of(model, self._linear.symbol(n))) for n in decisions}
@@ -241,7 +251,6 @@ class Solver:
         assumed = [*self._assumed, *self._premises.bounds()]
         solver = self._new()
         solver.add(self._linear.whole((*assumed, *self._definitions(goal, hints), goal)))
-        self.queries += 1
         return solver
 
     def _related(self, goal: Formula, hints: Sequence[Poly]) -> list[Formula]:
@@ -277,7 +286,6 @@ class Solver:
         """Splits over the menus of the decisions ``used``, the solver's proposals first."""
         for case in range(CASES):
             outcome = self._clock.check(proposals)
-            self.queries += 1
             if outcome == z3.unsat:
                 return Answer("unsat", cases=case)
             if outcome != z3.sat:
@@ -298,7 +306,6 @@ class Solver:
         proposals.push()
         for name in used:
             for value in self._premises.menus[name]:
-                self.queries += 1
                 wanted = self._linear.symbol(name) == value
                 if self._clock.check(proposals, [wanted]) == z3.sat:
                     proposals.add(self._linear.symbol(name) == value)
@@ -321,7 +328,6 @@ class Solver:
         definitions = [self._atoms.definition(n) for n in names if n in self._atoms.by_name]
         solver.add(encoding.whole((*definitions, *assumed, goal)))
         outcome = self._clock.check(solver)
-        self.queries += 1
         if outcome == z3.unsat:
             return Answer("unsat")
         if outcome != z3.sat and not encoding.nonlinear:
