@@ -14,6 +14,7 @@ from formwright.base.digest import digest
 from formwright.chip.load import load_chip
 from formwright.codegen import build, detect_target, emit_c
 from formwright.contract.contract import Contract
+from formwright.contract.operators import OPERATORS
 from formwright.flow.choosing import choose
 from formwright.flow.parameters import bind
 from formwright.ir.template import Template
@@ -40,10 +41,15 @@ class Design:
 
 
 def shipped(operator: str) -> tuple[str, ...]:
-    """Templates of an operator, by the start of their names."""
+    """Templates of an operator, by the start of their names: the longest that is an operator."""
     folder = resources.files("formwright") / "templates"
     names = sorted(p.name.removesuffix(".fw") for p in folder.iterdir() if p.name.endswith(".fw"))
-    return tuple(n for n in names if n == operator or n.startswith(operator + "_"))
+    return tuple(n for n in names if _operator(n) == operator)
+
+
+def _operator(template: str) -> str:
+    fitting = (o for o in OPERATORS if template == o or template.startswith(o + "_"))
+    return max(fitting, key=len, default="")
 
 
 def designs(

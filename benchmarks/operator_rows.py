@@ -44,14 +44,18 @@ class Shape:
 def shapes(model: Model) -> Iterator[Shape]:
     """All shapes of a model's layer, the operators in the order of the floors."""
     hidden, inner, group = model.hidden, model.inner, model.group
-    for n, k in ((inner, hidden), (hidden, inner)):
-        yield Shape("gemv", f"{n}x{k}", {"N": n, "K": k})
+    for operator in ("gemv", "gemv_int8"):
+        for n, k in ((inner, hidden), (hidden, inner)):
+            yield Shape(operator, f"{n}x{k}", {"N": n, "K": k})
     for tokens, history in ((1, 512), (1, 2048), (128, 2048), (512, 512)):
         label = f"{model.heads} heads, {tokens} tokens, history {history}"
         yield Shape("softmax", label, {"R": model.heads * tokens, "C": history})
     for operator in ("rmsnorm", "layernorm"):
         for tokens in TOKENS:
             yield Shape(operator, f"{tokens} tokens x {hidden}", {"T": tokens, "H": hidden})
+    for tokens in TOKENS:
+        sizes = {"T": tokens, "N": model.heads, "H": model.width}
+        yield Shape("rope", f"{tokens} tokens x {model.heads} heads", sizes)
     for history in HISTORIES:
         sizes = {"H": model.kv, "G": group, "S": history, "D": model.width}
         yield Shape("decode_attention", f"{model.kv}x{group} heads, history {history}", sizes)
@@ -70,9 +74,11 @@ REQUIRED = ("gemv", "softmax", "rmsnorm", "decode_attention", "gated_mlp", "pref
 
 QUICK = {
     "gemv": {"N": 4864, "K": 896},
+    "gemv_int8": {"N": 4864, "K": 896},
     "softmax": {"R": 14 * 128, "C": 512},
     "rmsnorm": {"T": 128, "H": 896},
     "layernorm": {"T": 128, "H": 896},
+    "rope": {"T": 128, "N": 14, "H": 64},
     "decode_attention": {"H": 2, "G": 7, "S": 2048, "D": 64},
     "gated_mlp": {"T": 1, "D": 896, "F": 4864},
     "prefill_attention": {"H": 2, "G": 7, "T": 128, "D": 64},

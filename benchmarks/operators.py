@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from operator_designs import Design, designs, shipped
-from operator_rows import DTYPES, MODELS, REQUIRED, Shape, floor, quick_shapes, shapes
+from operator_rows import DTYPES, MODELS, QUICK, REQUIRED, Shape, floor, quick_shapes, shapes
 
 from formwright.base.diagnostics import InputError
 from formwright.chip.load import load_chip
@@ -73,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
     add("--install-peers", action="store_true", help="install them in .venv-bench")
     add("--quick", action="store_true", help="each operator once, within 50 s")
     add("--json", type=Path, metavar="FILE", help="write the rows there (- for standard output)")
-    add("--operators", nargs="+", choices=sorted(OPERATORS), help="only these")
+    add("--operators", nargs="+", choices=sorted(QUICK), help="only these")
     add("--dtypes", nargs="+", choices=DTYPES, default=list(DTYPES))
     add("--threads", type=int, nargs="+", default=[1, 2])
     add("--models", nargs="+", choices=[m.name for m in MODELS], default=[m.name for m in MODELS])
@@ -149,7 +149,7 @@ class Bench:
     def _planned(self) -> Iterator[Row]:
         given = self.given
         chosen = given.operators or [
-            n for n in OPERATORS if n in REQUIRED or (n != "gemm" and shipped(n))
+            n for n in QUICK if n in OPERATORS and (n in REQUIRED or shipped(n))
         ]
         if given.shape:
             extents = parse_settings(given.shape, "--shape")
