@@ -3,15 +3,22 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import Literal as OneOf
+from typing import cast
 
-from formwright.ir.expr import Scalar
-from formwright.ir.template import Template
-from formwright.replay.code import AccessCode, compile_value
-from formwright.replay.compiled import Env
 from formwright.replay.memory import Memory
-from formwright.replay.terms import Monomial, Polynomial, Terms, show_monomial, tokens_of
+from formwright.replay.numeric import differ
+from formwright.replay.stages import Lines
+from formwright.replay.terms import (
+    FUNCTIONS,
+    Frozen,
+    Monomial,
+    Polynomial,
+    Terms,
+    show_monomial,
+    show_sum,
+    tokens_of,
+)
 
 DefectKind = OneOf["unwritten", "missing", "foreign", "doubled", "swapped"]
 """``unwritten``: an output cell without value, or that nothing assigns. ``missing``: a term is
@@ -21,9 +28,10 @@ lost. ``foreign``: a term that is not the cell's. ``doubled``: a term more than 
 
 @dataclass(frozen=True, slots=True)
 class CellDefect:
-    """One output cell that is wrong: each kind of wrong that it is, with a sentence.
+    """One cell that is wrong, of the output or of a buffer that keeps a stage.
 
-    The most telling kind comes first; a sentence has no full stop.
+    ``sentences``: each kind of wrong that it is, the most telling first, with a sentence that has
+    no full stop.
     """
 
     index: tuple[int, ...]
@@ -38,46 +46,42 @@ class CellDefect:
         return self.sentences[0][1]
 
 
-class _Workload:
-    """Reads inputs as tokens; the workload's own indices are in range by construction."""
-
-    def __init__(self, terms: Terms) -> None:
-        self._terms = terms
-
-    def read(self, access: AccessCode, env: Env) -> int:
-        return self._terms.token(access.buffer, tuple(i(env) for i in access.index))
-
-    def number(self, value: Scalar) -> int:
-        return self._terms.literal(Fraction(value))
-
-    def apply(self, name: str, args: tuple[int, ...]) -> int:
-        return self._terms.op(name, args)
+def expected_cells(lines: Lines, name: str, terms: Terms) -> dict[tuple[int, ...], Polynomial]:
+    """What the workload says each cell of its output ``name`` is."""
+    return {index: terms.polynomial(lines.cell(name, index)) for index in lines.cells(name)}
 
 
-def expected_cells(
-    template: Template, values: Mapping[str, Scalar], terms: Terms
-) -> dict[tuple[int, ...], Polynomial]:
-    """What the workload says each output cell is."""
-    workload = template.scope.workload
-    value = compile_value(workload.value, values)
-    reader = _Workload(terms)
-    outer = [range(int(values[e])) for e in workload.output.extents]
-    inner = [range(int(values[extent])) for _, extent in workload.reductions]
-    names = [name for name, _ in workload.reductions]
-    cells: dict[tuple[int, ...], Polynomial] = {}
-    for index in product(*outer):
-        env: Env = dict(zip(workload.indices, index, strict=True))
-        total: Polynomial = {}
-        for point in product(*inner):
-            env.update(zip(names, point, strict=True))
-            for monomial, factor in terms.polynomial(value(reader, env)).items():
-                total[monomial] = total.get(monomial, 0) + factor
-        cells[index] = {m: c for m, c in total.items() if c != 0}
-    return cells
+def wrong_stages(lines: Lines, memory: Memory, terms: Terms) -> tuple[CellDefect, ...]:
+    """Cells of the first stage, in the order of what needs what, that is read wrong somewhere.
+
+    What is never read, and what stands for no cell of the stage, may be anything.
+    """
+    for kept in lines.realised:
+        found: list[CellDefect] = []
+        for read in memory.stage_reads:
+            if read.stage != kept.stage:
+                continue
+            wanted = terms.polynomial(lines.cell(read.stage, read.place))
+            got = terms.polynomial(read.value)
+            if differ(got, wanted, lines.made):
+                stage = f"{read.stage}[{_listed(read.place)}]"
+                cell = f"{read.buffer}[{_listed(read.index)}], which keeps {stage},"
+                found.append(CellDefect(read.index, tuple(_differences(cell, wanted, got))))
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _listed(index: tuple[int, ...]) -> str:
+    return ",".join(str(i) for i in index)
 
 
 def wrong_cells(
-    name: str, expected: Mapping[tuple[int, ...], Polynomial], memory: Memory, terms: Terms
+    name: str,
+    expected: Mapping[tuple[int, ...], Polynomial],
+    memory: Memory,
+    terms: Terms,
+    lines: Lines,
 ) -> tuple[CellDefect, ...]:
     """Every output cell that differs, in the order of the indices."""
     found = []
@@ -88,7 +92,7 @@ def wrong_cells(
             found.append(CellDefect(index, (("unwritten", f"{cell} is never written"),)))
             continue
         got = terms.polynomial(number)
-        if got != wanted:
+        if differ(got, wanted, lines.made):
             sentences = tuple(_differences(cell, wanted, got))
             if not memory.assigned(index):
                 text = f"{cell} is accumulated into and never assigned"
@@ -100,6 +104,10 @@ def wrong_cells(
 def _differences(
     cell: str, wanted: Polynomial, got: Polynomial
 ) -> Iterator[tuple[DefectKind, str]]:
+    compared = _compared(wanted), _compared(got)
+    if compared[0] is not None and compared[1] is not None:
+        yield from _other_values(cell, compared[0], compared[1])
+        return
     lost = [m for m in wanted if got.get(m, 0) < wanted[m]]
     foreign = [m for m in got if m not in wanted]
     doubled = [m for m in got if m in wanted and got[m] > wanted[m]]
@@ -118,6 +126,32 @@ def _differences(
         yield "doubled", f"{cell} receives {show_monomial(doubled[0])} {often}"
     if lost:
         yield "missing", f"{cell} misses {show_monomial(lost[0])}"
+
+
+def _compared(polynomial: Polynomial) -> set[Frozen] | None:
+    """The values that a maximum compares; of anything else nothing, of one cell itself."""
+    if len(polynomial) != 1:
+        return None
+    ((monomial, factor),) = polynomial.items()
+    if len(monomial) == 1 and factor == 1:
+        name, args = monomial[0]
+        if name == "max":
+            return set(cast(tuple[Frozen, ...], args))
+        if name not in FUNCTIONS:
+            return {((monomial, 1),)}
+    return None
+
+
+def _other_values(
+    cell: str, wanted: set[Frozen], got: set[Frozen]
+) -> Iterator[tuple[DefectKind, str]]:
+    """Of two maxima: the values that one compares and the other does not."""
+    lost = sorted(wanted - got, key=repr)
+    foreign = sorted(got - wanted, key=repr)
+    if foreign:
+        yield "foreign", f"{cell} compares {show_sum(foreign[0])}, which is not its own"
+    if lost:
+        yield "missing", f"{cell} does not compare {show_sum(lost[0])}"
 
 
 def _closest(foreign: list[Monomial], lost: list[Monomial]) -> tuple[Monomial, Monomial]:

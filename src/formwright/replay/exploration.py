@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
-from formwright.replay.compare import wrong_cells
+from formwright.replay.compare import wrong_cells, wrong_stages
 from formwright.replay.machine import Machine
 from formwright.replay.runner import Prepared, prepare
 from formwright.replay.schedule import TEXTUAL, Action, Schedule
@@ -61,7 +61,8 @@ def explore(
     except BudgetError:
         return Exploration(False, 0)
     phased = replace(schedule, asynchronous="phased")
-    machine = Machine(prepared.program, prepared.terms, phased, 500 * limit, trace=False)
+    code, terms, lines = prepared.program, prepared.terms, prepared.lines
+    machine = Machine(code, terms, lines, phased, 500 * limit, trace=False)
     seen: set[object] = set()
     try:
         stack = [_Branch(machine.start(), ())]
@@ -114,5 +115,7 @@ def _wrong(machine: Machine, prepared: Prepared, state: State) -> str:
         return "; ".join(machine.stuck(state)) or "the program does not end"
     machine.memory.enter(state, "")
     output = prepared.program.output
-    cells = wrong_cells(output, prepared.expected, machine.memory, prepared.terms)
+    terms, lines = prepared.terms, prepared.lines
+    cells = wrong_stages(lines, machine.memory, terms)
+    cells = cells or wrong_cells(output, prepared.expected, machine.memory, terms, lines)
     return cells[0].text if cells else ""

@@ -27,7 +27,7 @@ _CELLS: dict[str, frozenset[DefectKind]] = {
     "readiness": frozenset({"swapped", "missing", "foreign"}),
     "lifetime": frozenset({"swapped", "missing", "foreign"}),
     "order": frozenset({"doubled", "swapped", "missing", "foreign"}),
-    "phantom": frozenset({"foreign", "swapped"}),
+    "phantom": frozenset({"foreign", "swapped", "doubled"}),
     "exact_once": frozenset({"doubled"}),
     "coverage": frozenset({"missing", "swapped", "unwritten"}),
     "defined": frozenset({"unwritten"}),

@@ -25,6 +25,7 @@ from formwright.replay.events import Anomaly, Event
 from formwright.replay.memory import Memory
 from formwright.replay.schedule import Action, Schedule
 from formwright.replay.sharing import BudgetError, counter_of, owned_points, share_of
+from formwright.replay.stages import Lines
 from formwright.replay.state import Agent, Frame, Pending, State
 from formwright.replay.terms import Terms
 
@@ -36,12 +37,18 @@ class Machine:
     """
 
     def __init__(
-        self, program: ProgramCode, terms: Terms, schedule: Schedule, budget: int, trace: bool
+        self,
+        program: ProgramCode,
+        terms: Terms,
+        lines: Lines,
+        schedule: Schedule,
+        budget: int,
+        trace: bool,
     ) -> None:
         self._program = program
         self._schedule = schedule
         self._left = budget
-        self.memory = Memory(program, terms)
+        self.memory = Memory(program, terms, lines)
         self.memory.tracing = trace
         self.events: list[Event] | None = [] if trace else None
         self.most_barriers = 0

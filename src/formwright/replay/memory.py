@@ -1,12 +1,15 @@
 """Allocations and cells, and how an apply reads and writes them (rules P1 to P3, P8)."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
+from formwright.ir.template import Realised
 from formwright.replay.code import AccessCode, AllocCode, ApplyCode, ProgramCode
 from formwright.replay.compiled import Env
 from formwright.replay.events import Anomaly, AnomalyKind, Touch
+from formwright.replay.stages import Lines
 from formwright.replay.state import Allocation, Cell, Frame, Path, State, Write
 from formwright.replay.terms import Terms
 
@@ -38,11 +41,23 @@ class Place:
         self.cell = cell
 
 
+@dataclass(frozen=True, slots=True)
+class StageRead:
+    """A read of a cell that stands for a cell of a stage, with what it held."""
+
+    stage: str
+    place: tuple[int, ...]
+    buffer: str
+    index: tuple[int, ...]
+    value: int
+
+
 class Memory:
     """Serves one machine; the cells themselves are in the state that is entered."""
 
-    def __init__(self, program: ProgramCode, terms: Terms) -> None:
+    def __init__(self, program: ProgramCode, terms: Terms, lines: Lines) -> None:
         self._program = program
+        self._lines = lines
         self._terms = terms
         self._allocations: list[Allocation] = []
         self._numbers: dict[object, int] = {}
@@ -55,6 +70,8 @@ class Memory:
         self._touches: list[Touch] = []
         self._agent = ""
         self._buffers: dict[str, int] = {}
+        self._kept: dict[int, tuple[Realised, Env]] = {}
+        self._seen: dict[StageRead, None] = {}
         for name, shape in program.globals.items():
             number = self._allocation(name, Allocation(name, shape, 1, False))
             self._names[name] = number
@@ -77,6 +94,11 @@ class Memory:
         held = self.state.memory.get((self._names[self._program.output], 0, index))
         return None if held is None else held[1]
 
+    @property
+    def stage_reads(self) -> tuple[StageRead, ...]:
+        """What was read of buffers that keep stages, each once, in order."""
+        return tuple(self._seen)
+
     def assigned(self, index: tuple[int, ...]) -> bool:
         """Whether anything assigned that output cell; what only accumulates into it does not."""
         return (self._names[self._program.output], 0, index) in self.state.assigned
@@ -92,7 +114,11 @@ class Memory:
                 ring = 1
             key = (node.number, buffer.name, path, tuple(env.values()))
             allocation = Allocation(buffer.name, shape, ring, buffer.ring is not None)
-            fresh[buffer.name] = self._allocation(key, allocation)
+            number = self._allocation(key, allocation)
+            fresh[buffer.name] = number
+            kept = self._lines.keeping(buffer.name)
+            if kept is not None:
+                self._kept[number] = (kept, dict(env))
         return fresh
 
     def touches_only(self, frame: Frame, node: ApplyCode, names: set[str]) -> bool:
@@ -124,7 +150,16 @@ class Memory:
         if held[0] != place.generation:
             later = held[0] > place.generation
             self._anomaly("overwritten" if later else "stale", "reads", place, held[0])
-        return held[1]
+        return held[1] if place.number not in self._kept else self._stage(place, held[1])
+
+    def _stage(self, place: Place, value: int) -> int:
+        """The cell of the stage that ``place`` stands for; what stands for none as it is."""
+        kept, env = self._kept[place.number]
+        where = self._lines.places(kept, env, place.index)
+        if where is None:
+            return value
+        self._seen[StageRead(kept.stage, where, kept.buffer, place.index, value)] = None
+        return self._terms.token(kept.stage, where)
 
     def number(self, value: Scalar) -> int:
         return self._terms.literal(Fraction(value))

@@ -9,11 +9,12 @@ from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
 from formwright.replay.code import ProgramCode, compile_program
-from formwright.replay.compare import CellDefect, expected_cells, wrong_cells
+from formwright.replay.compare import CellDefect, expected_cells, wrong_cells, wrong_stages
 from formwright.replay.events import Anomaly, Event
 from formwright.replay.machine import Machine
 from formwright.replay.schedule import TEXTUAL, Chooser, Schedule
 from formwright.replay.sharing import BudgetError
+from formwright.replay.stages import Lines
 from formwright.replay.terms import ExpansionError, Polynomial, Terms
 
 DEFAULT_BUDGET = 200_000
@@ -27,7 +28,8 @@ Status = OneOf["exact", "defect", "budget"]
 class Outcome:
     """``exact``: every output has exactly its terms and nothing odd was met on the way.
 
-    ``cells``: output cells that are wrong. ``anomalies``: what went wrong before.
+    ``cells``: output cells that are wrong, behind those of the stage that is wrong first.
+    ``anomalies``: what went wrong before.
     ``stuck``: what the agents wait for after a deadlock. ``error``: an index or divisor
     without a value. ``barriers``: the most that one agent passed. ``budget`` says nothing.
     """
@@ -49,6 +51,7 @@ class Prepared:
     program: ProgramCode
     expected: Mapping[tuple[int, ...], Polynomial]
     terms: Terms
+    lines: Lines
 
 
 def prepare(template: Template, values: Mapping[str, Scalar]) -> Prepared:
@@ -57,13 +60,14 @@ def prepare(template: Template, values: Mapping[str, Scalar]) -> Prepared:
     Raises ``EvaluationError`` if a tensor has no shape, ``BudgetError`` if the workload has
     more than ``PRODUCT_LIMIT`` terms.
     """
-    workload = template.scope.workload
-    extents = [*workload.output.extents, *(extent for _, extent in workload.reductions)]
-    if prod(max(1, int(values[e])) for e in extents) > PRODUCT_LIMIT:
-        raise BudgetError
+    for line in template.scope.lines:
+        extents = [*line.output.extents, *(extent for _, extent in line.reductions)]
+        if prod(max(1, int(values[e])) for e in extents) > PRODUCT_LIMIT:
+            raise BudgetError
     terms = Terms()
     program = compile_program(template, values)
-    return Prepared(program, expected_cells(program.template, values, terms), terms)
+    lines = Lines(program.template, values, terms)
+    return Prepared(program, expected_cells(lines, program.output, terms), terms, lines)
 
 
 def run(
@@ -84,7 +88,7 @@ def run_prepared(
     prepared: Prepared, schedule: Schedule, budget: int = DEFAULT_BUDGET, trace: bool = False
 ) -> Outcome:
     """As :func:`run`, for a program that is compiled. ``trace`` keeps the events."""
-    machine = Machine(prepared.program, prepared.terms, schedule, budget, trace)
+    machine = Machine(prepared.program, prepared.terms, prepared.lines, schedule, budget, trace)
     chooser = Chooser(schedule)
     stuck: tuple[str, ...] = ()
     error = ""
@@ -96,7 +100,10 @@ def run_prepared(
             stuck = machine.stuck(state)
         machine.memory.enter(state, "")
         output = prepared.program.output
-        cells = wrong_cells(output, prepared.expected, machine.memory, prepared.terms)
+        cells = (
+            *wrong_stages(prepared.lines, machine.memory, prepared.terms),
+            *wrong_cells(output, prepared.expected, machine.memory, prepared.terms, prepared.lines),
+        )
     except (BudgetError, ExpansionError):
         return Outcome("budget", points=machine.points)
     except EvaluationError as problem:

@@ -70,7 +70,7 @@ def holds(condition: Expr, values: Mapping[str, Scalar]) -> bool:
 def family(template: Template, base: Mapping[str, Scalar]) -> Family:
     """``template`` must be inlined. Constraints that ``base`` itself breaks are no premises."""
     scope = template.scope
-    reductions = frozenset(extent for _, extent in scope.workload.reductions)
+    reductions = frozenset(extent for line in scope.lines for _, extent in line.reductions)
     fixed = schedule_names(template.program)
     sizes = tuple(
         d.name for d in template.decisions if max(d.menu) >= SIZE_MENU and d.name not in fixed

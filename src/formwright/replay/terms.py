@@ -21,8 +21,18 @@ Polynomial = dict[Monomial, Factor]
 Frozen = tuple[tuple[Monomial, Factor], ...]
 """The items of a polynomial, sorted."""
 
+INVERSE = "1/"
+"""The function that a division is; no tensor is called so."""
+
+FUNCTIONS = frozenset({"exp", "sqrt", "rsqrt", INVERSE, "max", "min"})
+"""Names of opaque tokens: those of the language, and no tensor's."""
+
 EXPANSION_LIMIT = 200_000
 """Products of sums that would give more terms than this are refused."""
+
+
+SHOWN_TERMS = 4
+"""Terms of a sum inside a function that a message shows."""
 
 
 class ExpansionError(Exception):
@@ -110,7 +120,7 @@ class Terms:
         if node.op == "*":
             return multiplied(parts)
         if node.op == "/":
-            return multiplied([parts[0], _opaque("inverse", parts[1:])])
+            return multiplied([parts[0], _opaque(INVERSE, parts[1:])])
         return _opaque(node.op, parts)
 
 
@@ -175,6 +185,9 @@ def _order(token: Token) -> tuple[str, str]:
 def show_token(token: Token) -> str:
     """``A[0,2]``; a cell that was read before it was written is called undefined."""
     name, index = token
+    if name in FUNCTIONS:
+        args = ", ".join(show_sum(cast(Frozen, part)) for part in index)
+        return f"{name}({args})"
     shown = f"{name.lstrip('?')}[{','.join(str(i) for i in index)}]"
     return f"undefined {shown}" if name.startswith("?") else shown
 
@@ -185,6 +198,15 @@ def show_monomial(monomial: Monomial, factor: Factor = 1) -> str:
     if not body:
         return str(factor)
     return body if factor == 1 else f"{factor}*{body}"
+
+
+def show_sum(items: Frozen) -> str:
+    """``X[0,1] - 2*max(X[0,0], X[0,1])``; long sums are cut."""
+    shown = [show_monomial(m, max(c, -c)) for m, c in items[:SHOWN_TERMS]]
+    signs = ["-" if c < 0 else "+" for _, c in items[:SHOWN_TERMS]]
+    text = " ".join(f"{s} {t}" for s, t in zip(signs, shown, strict=True))
+    more = " + …" if len(items) > SHOWN_TERMS else ""
+    return (text.removeprefix("+ ") or "0") + more
 
 
 def tokens_of(monomials: Iterable[Monomial]) -> frozenset[Token]:
