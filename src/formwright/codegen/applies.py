@@ -7,7 +7,6 @@ others are loops. Whole vectors where the bounds are known, else the first lanes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal as OneOf
 
 from formwright.base.diagnostics import fail
 from formwright.codegen.cexpr import c_integer
@@ -18,30 +17,19 @@ from formwright.codegen.leaves import LANE, Cells, Named
 from formwright.codegen.linear import Linear, linear, plus
 from formwright.codegen.points import bind_box
 from formwright.codegen.values import updated, value_text
+from formwright.codegen.ways import Way, names_in, way_of
 from formwright.ir.expr import Arith, Expr, Num, Var, num
-from formwright.ir.program import Access, Apply, BoxVar, Index, Op, Select, Value
-from formwright.ir.rewrite import accesses, free_names
+from formwright.ir.program import Apply, BoxVar
+from formwright.ir.rewrite import accesses
 
 MOST_WRITTEN = 16
 """Vectors of a row without register lanes that are written out; longer rows get a loop."""
 
-Target = OneOf["lanes", "row", "sum", "point"]
-"""The destination: vectors in registers, a row in memory, a cell for all lanes, a point."""
 
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How an apply is written; ``column`` is None where every point is a scalar."""
-
-    column: BoxVar | None
-    written: tuple[BoxVar, ...]
-    looped: tuple[BoxVar, ...]
-    target: Target
-
-
-def emit_apply(apply: Apply, context: Context) -> None:
-    way = _way(apply, context)
-    _loops(way.looped, context, lambda inside: _emit(apply, way, inside))
+def emit_applies(applies: Sequence[Apply], context: Context) -> None:
+    """One apply, or several that go together (see :func:`together`)."""
+    way = way_of(applies[0], context)
+    _loops(way.looped, context, lambda inside: _emit(applies, way, inside))
 
 
 def _loops(box: Sequence[BoxVar], context: Context, body: Callable[[Context], None]) -> None:
@@ -52,99 +40,6 @@ def _loops(box: Sequence[BoxVar], context: Context, body: Callable[[Context], No
     end = c_integer(extent, context.names)
     with context.writer.block(f"for (int64_t i_{var} = 0; i_{var} < {end}; i_{var}++)"):
         _loops(box[1:], bind_box(context, var, extent), body)
-
-
-# The way.
-
-
-def _way(apply: Apply, context: Context) -> Way:
-    every = (apply.destination, *accesses(apply.value))
-    box = {v.name: v for v in apply.box}
-    column, written = None, dict[str, BoxVar]()
-    for access in every:
-        tile = context.tiles.get(access.buffer)
-        if tile is None:
-            continue
-        lead = access.index if tile.vectors == 0 else access.index[:-1]
-        written.update({i.name: box[i.name] for i in lead if isinstance(i, Var)})
-        last = access.index[-1]
-        if tile.vectors and isinstance(last, Var):
-            column = box[last.name]
-    if column is None:
-        column = _column(apply, [v for v in apply.box if v.name not in written], context)
-    if column is None and len(apply.box) == len(written) == 1 and _big(apply, context):
-        raise fail("this apply is written out point by point and is too large", apply.span)
-    looped = tuple(v for v in apply.box if v.name not in written and v is not column)
-    return Way(column, tuple(written.values()), looped, _target(apply, column, context))
-
-
-def _big(apply: Apply, context: Context) -> bool:
-    return any((largest(v.extent) or 0) > 256 for v in apply.box)
-
-
-def _target(apply: Apply, column: BoxVar | None, context: Context) -> Target:
-    if column is None:
-        return "point"
-    if column.name in _names(apply.destination):
-        return "lanes" if apply.destination.buffer in context.tiles else "row"
-    if apply.op == "=":
-        raise fail(
-            f'"{column.name}" is not an index of what is written: "=" would write it many times',
-            apply.span,
-        )
-    return "sum"
-
-
-def _column(apply: Apply, free: Sequence[BoxVar], context: Context) -> BoxVar | None:
-    """The box variable along rows of memory: of the destination, else of what is added up."""
-    for var in reversed(free):
-        if _along(apply.destination, var.name) is True and _fits(apply, var.name, context):
-            return var
-    if apply.op == "=":
-        return None
-    for var in reversed(free):
-        reads = [_along(a, var.name) for a in accesses(apply.value)]
-        if (
-            var.name not in _names(apply.destination)
-            and True in reads
-            and _fits(apply, var.name, context)
-        ):
-            return var
-    return None
-
-
-def _fits(apply: Apply, name: str, context: Context) -> bool:
-    return all(
-        _along(a, name) is not False for a in (apply.destination, *accesses(apply.value))
-    ) and _conditions_fit(apply.value, name)
-
-
-def _along(access: Access, name: str) -> bool | None:
-    """Whether the name stands along the row; None when it is no part of the index."""
-    inside = [*access.index[:-1], *([] if access.generation is None else [access.generation])]
-    if any(name in free_names(i) for i in inside):
-        return False
-    form = linear(fold(access.index[-1]))
-    if not form.mentions(name):
-        return None
-    return form.coefficient(name) == 1 and not form.hides(name)
-
-
-def _conditions_fit(value: Value, name: str) -> bool:
-    """Indices and conditions are linear in the name."""
-    match value:
-        case Index(expr):
-            return not linear(fold(expr)).hides(name)
-        case Op(_, args):
-            return all(_conditions_fit(a, name) for a in args)
-        case Select(_, then, other):
-            return _conditions_fit(then, name) and _conditions_fit(other, name)
-        case _:
-            return True
-
-
-def _names(access: Access) -> frozenset[str]:
-    return frozenset().union(*(free_names(i) for i in access.index))
 
 
 # Rows and vectors written out.
@@ -159,20 +54,24 @@ class Position:
     size: tuple[Expr, ...] = ()
 
 
-def _emit(apply: Apply, way: Way, context: Context) -> None:
+def _emit(applies: Sequence[Apply], way: Way, context: Context) -> None:
+    apply = applies[0]
     if way.column is None:
-        _group(apply, way, [None], context)
+        _group(applies, way, [None], context)
         return
     extent = known_extent(fold(way.column.extent), context)
     lanes = context.output.target.lanes
     most = largest(extent)
     registers = way.target == "lanes" or any(
-        a.buffer in context.tiles and way.column.name in _names(a) for a in accesses(apply.value)
+        a.buffer in context.tiles and way.column.name in names_in(a) for a in accesses(apply.value)
     )
     if most is not None and (registers or most <= MOST_WRITTEN * lanes):
         with context.writer.block(""):
             positions = list(_positions(extent, most, way.column.name, context))
-            _whole(apply, way, positions, context)
+            if way.target == "sum":
+                _sums(apply, way, positions, context)
+            else:
+                _group(applies, way, positions, context)
         return
     if registers:
         raise fail("a register tile is used in whole rows of a constant length", apply.span)
@@ -202,13 +101,6 @@ def _uppers(extent: Expr, at: int) -> tuple[Expr, ...]:
     """What bounds the lanes from ``at`` on: the arguments of a minimum, each less ``at``."""
     args = getattr(extent, "args", (extent,))
     return tuple(fold(Arith("-", a, num(at))) for a in args)
-
-
-def _whole(apply: Apply, way: Way, positions: Sequence[Position], context: Context) -> None:
-    if way.target == "sum":
-        _sums(apply, way, positions, context)
-    else:
-        _group(apply, way, positions, context)
 
 
 def _rows(way: Way, context: Context) -> Iterator[tuple[dict[str, Expr], str]]:
@@ -249,13 +141,16 @@ def _cells(
     )
 
 
-def _group(apply: Apply, way: Way, positions: Sequence[Position | None], context: Context) -> None:
+def _group(
+    applies: Sequence[Apply], way: Way, positions: Sequence[Position | None], context: Context
+) -> None:
     """Statements for every row and vector; what they share is loaded once, where it is first used.
 
-    A load that is named earlier than that would take a register from the tile.
+    A load that is named earlier than that would take a register from the tile. A row that is
+    perhaps not in the box has loads of its own, below its test.
     """
     rows = list(_rows(way, context))
-    by_vector = _by_vector(apply, way, len(rows), len(positions))
+    by_vector = _by_vector(applies, way, len(rows), len(positions))
     named, body = Named(), list[str]()
     turns = (
         [[(row, position) for row in rows] for position in positions]
@@ -265,9 +160,14 @@ def _group(apply: Apply, way: Way, positions: Sequence[Position | None], context
     for turn in turns:
         lines = list[str]()
         for (values, test), position in turn:
-            text = _statement(apply, _cells(way, position, values, named, by_vector, context))
-            lines += named.take()
-            lines.append(f"if ({test}) {{ {text} }}" if test else text)
+            loads = Named() if test else named
+            cells = _cells(way, position, values, loads, by_vector, context)
+            for apply in applies:
+                text = _statement(apply, way, cells)
+                parts = [*loads.take(), text]
+                lines += [f"if ({test}) {{ {' '.join(parts)} }}"] if test else parts
+                if test:
+                    loads.forget()
         named.turn()
         body += lines
     with context.writer.block(""):
@@ -275,14 +175,14 @@ def _group(apply: Apply, way: Way, positions: Sequence[Position | None], context
             context.writer.line(line)
 
 
-def _by_vector(apply: Apply, way: Way, rows: int, vectors: int) -> bool:
+def _by_vector(applies: Sequence[Apply], way: Way, rows: int, vectors: int) -> bool:
     """Vectors outside, rows inside, unless that keeps more loads alive than the other way."""
     if way.column is None:
         return True
     written = {v.name for v in way.written}
     spread = along = 0
-    for access in set(accesses(apply.value)):
-        names = _names(access)
+    for access in {a for apply in applies for a in accesses(apply.value)}:
+        names = names_in(access)
         if way.column.name in names and names.isdisjoint(written):
             along += 1
         if way.column.name not in names and not names.isdisjoint(written):
@@ -290,7 +190,7 @@ def _by_vector(apply: Apply, way: Way, rows: int, vectors: int) -> bool:
     return spread * rows <= along * vectors or along == 0
 
 
-def _statement(apply: Apply, cells: Cells) -> str:
+def _statement(apply: Apply, way: Way, cells: Cells) -> str:
     access, context = apply.destination, cells.context
     tile = context.tiles.get(access.buffer)
     if tile is not None:
@@ -299,6 +199,8 @@ def _statement(apply: Apply, cells: Cells) -> str:
         if cells.count is not None:
             text = f"fw_choose(fw_first({cells.count}), {text}, {cell})"
         return f"{cell} = {text};"
+    if way.target == "column":
+        return _lane_by_lane(apply, cells)
     placed = cells.placed(access)
     found, pointer = cells.found(placed), cells.pointer(placed)
     kind = context.place(access.buffer).kind
@@ -316,22 +218,36 @@ def _statement(apply: Apply, cells: Cells) -> str:
     return f"if ({' && '.join(tests)}) {{ {text} }}" if tests else text
 
 
+def _lane_by_lane(apply: Apply, cells: Cells) -> str:
+    """A vector stored down a column: each lane where it belongs."""
+    kind = cells.context.place(apply.destination.buffer).kind
+    lines = [f"const fw_vec lanes = {value_text(apply.value, cells)};"]
+    for lane in range(cells.context.output.target.lanes):
+        placed = cells.placed(apply.destination, lane)
+        tests = cells.tests(cells.found(placed))
+        tests += [f"{lane} < {cells.count}"] if cells.count is not None else []
+        text = kind.put(cells.pointer(placed), f"lanes[{lane}]")
+        lines.append(f"if ({' && '.join(tests)}) {{ {text} }}" if tests else text)
+    return f"{{ {' '.join(lines)} }}"
+
+
 # Sums and maxima over lanes.
 
 
 def _sums(apply: Apply, way: Way, positions: Sequence[Position], context: Context) -> None:
     """Vectors added up as a tree, then the lanes."""
-    named, body = Named(), list[str]()
+    body = list[str]()
     for values, test in _rows(way, context):
+        named = Named()
         vectors = [
             _masked(apply, _cells(way, position, values, named, False, context))
             for position in positions
         ]
         text = _finish(apply, _tree(apply.op, vectors), values, context)
-        lines = [*named.turn(), text]
+        lines = [*named.take(), text]
         body.append(f"if ({test}) {{ {' '.join(lines)} }}" if test else f"{{ {' '.join(lines)} }}")
     with context.writer.block(""):
-        for line in (*named.top, *body):
+        for line in body:
             context.writer.line(line)
 
 
@@ -420,7 +336,7 @@ def _each(extent: Expr, step: int, name: str) -> tuple[Linear, ...]:
 
 def _long_row(apply: Apply, way: Way, extent: Expr, context: Context) -> None:
     def body(_: int, position: Position, inside: Context) -> None:
-        _group(apply, way, [position], inside)
+        _group([apply], way, [position], inside)
 
     with context.writer.block(""):
         _steps(way, extent, 1, context, body)
@@ -438,15 +354,17 @@ def _long_sum(apply: Apply, way: Way, extent: Expr, context: Context) -> None:
         def body(k: int, position: Position, inside: Context) -> None:
             named, lines = Named(), list[str]()
             for at, (values, test) in enumerate(rows):
-                cells = _cells(way, position, values, named, True, inside)
+                loads = Named() if test else named
+                cells = _cells(way, position, values, loads, True, inside)
                 cell = f"sum_{at}_{k}"
                 text = updated(apply.op, cell, apply.value, cells)
                 if cells.count is not None:
                     text = f"fw_choose(fw_first({cells.count}), {text}, {cell})"
-                lines.append(f"{f'if ({test}) ' if test else ''}{cell} = {text};")
+                line = [*loads.take(), f"{cell} = {text};"]
+                lines += [f"if ({test}) {{ {' '.join(line)} }}"] if test else line
             with out.block(""):
-                for line in (*named.top, *named.turn(), *lines):
-                    out.line(line)
+                for text in lines:
+                    out.line(text)
 
         _steps(way, extent, each, context, body)
         for at, (values, test) in enumerate(rows):

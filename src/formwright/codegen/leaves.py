@@ -41,10 +41,13 @@ class Named:
         lines, self.top, self.outer = [*self.top, *self.outer], [], []
         return lines
 
-    def turn(self) -> list[str]:
-        """The lines of the outer index that ends here."""
-        lines, self.outer, self.inner = self.outer, [], {}
-        return lines
+    def turn(self) -> None:
+        """The outer index ends here: its names are not in use any more."""
+        self.inner = {}
+
+    def forget(self) -> None:
+        """The block of the names ends here."""
+        self.names, self.inner = {}, {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,10 @@ class Cells:
 
     @property
     def multiply_add(self) -> str:
-        return "fw_madd" if self.vector else "fw_madd_1"
+        """With rows outside it is a product's tile: compilers spill what they contract there."""
+        if not self.vector:
+            return "fw_madd_1"
+        return "fw_madd" if self.by_vector else "fw_fma"
 
     def scalar(self) -> "Cells":
         return replace(self, column=None, count=None, size=())
@@ -97,7 +103,8 @@ class Cells:
         """A value that is the same in all lanes is computed once, then spread."""
         if not self.vector or self.along(value) or isinstance(value, Literal):
             return None
-        text = f"fw_all({value_text(value, self.scalar())})"
+        spread = "fw_all" if self.by_vector else "fw_splat"
+        text = f"{spread}({value_text(value, self.scalar())})"
         outer = self._unrolled(names_of(value)) and not self.by_vector
         return self.named.name(text, outer)
 
@@ -151,11 +158,12 @@ class Cells:
         tests = self.tests(b for b in found if not b.form.mentions(LANE))
         return f"({' && '.join(tests)} ? {text} : (fw_vec){{0}})" if tests else text
 
-    def placed(self, access: Access) -> Access:
+    def placed(self, access: Access, lane: int | None = None) -> Access:
         """The access with unrolled names at their values and the column at ``at + lane``."""
         values = dict(self.values)
         if self.column is not None:
-            values[self.column] = fold(Arith("+", self.at, Var(LANE)))
+            step = Var(LANE) if lane is None else num(lane)
+            values[self.column] = fold(Arith("+", self.at, step))
         index = tuple(fold(substitute(i, values)) for i in access.index)
         generation = access.generation and fold(substitute(access.generation, values))
         return replace(access, index=index, generation=generation)

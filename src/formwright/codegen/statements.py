@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from formwright.base.diagnostics import fail
-from formwright.codegen.applies import emit_apply
+from formwright.codegen.applies import emit_applies
 from formwright.codegen.cexpr import c_integer, c_truth
 from formwright.codegen.context import Context, Tile, Writer, bind, place_buffers
 from formwright.codegen.elements import F32
@@ -20,6 +20,7 @@ from formwright.codegen.places import address, form_text
 from formwright.codegen.points import emit_rows
 from formwright.codegen.tile_functions import emit_tile_function, unpack
 from formwright.codegen.tiles import declare, emit_tile_apply, specialised, statements, tile_of
+from formwright.codegen.ways import together
 from formwright.ir.expr import ONE, ZERO, Expr, Num
 from formwright.ir.program import (
     Access,
@@ -44,8 +45,10 @@ MOST_UNROLL = 16
 
 def emit_block(block: Sequence[Stmt], context: Context) -> Context:
     """The statements of a block in order; the result sees what its allocs placed."""
-    unroll = 1
+    unroll, done = 1, 0
     for at, stmt in enumerate(block):
+        if at < done:
+            continue
         if isinstance(stmt, Alloc):
             registers = [b for b in stmt.buffers if _in_registers(b, block[at + 1 :], context)]
             memory = tuple(b for b in stmt.buffers if b not in registers)
@@ -54,9 +57,28 @@ def emit_block(block: Sequence[Stmt], context: Context) -> Context:
                 emit_tile(replace(stmt, buffers=tuple(registers)), block[at + 1 :], context)
                 return context
             continue
+        run = _run(block[at:], context) if isinstance(stmt, Apply) else []
+        if len(run) > 1:
+            emit_applies(run, context)
+            done = at + len(run)
+            continue
         _emit(stmt, context, unroll)
         unroll = _factor(stmt) if isinstance(stmt, Hint) and stmt.kind == "unroll" else 1
     return context
+
+
+def _run(block: Sequence[Stmt], context: Context) -> list[Apply]:
+    """The applies at the start of a block that are written together; empty when it is just one."""
+    run: list[Apply] = []
+    for stmt in block:
+        if not isinstance(stmt, Apply) or stmt.destination.buffer not in context.tiles:
+            break
+        if context.tiles[stmt.destination.buffer].special:
+            break
+        if run and not together(run, stmt, context):
+            break
+        run.append(stmt)
+    return run
 
 
 def _factor(hint: Hint) -> int:
@@ -98,7 +120,7 @@ def _emit_apply(apply: Apply, context: Context) -> None:
     if any(tile.special for tile in touched):
         emit_tile_apply(apply, context)
     elif touched or _narrow(apply, context) or not emit_rows(apply, context):
-        emit_apply(apply, context)
+        emit_applies([apply], context)
 
 
 def _accesses(apply: Apply) -> tuple[Access, ...]:
