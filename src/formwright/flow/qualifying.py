@@ -1,6 +1,6 @@
 """The winner of a search becomes an artifact; a journal step like the others."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ from formwright.contract.problem import Workload
 from formwright.flow.boundaries import boundaries
 from formwright.flow.candidates import Candidate
 from formwright.flow.setting import Setting
-from formwright.qualify.qualification import qualify
+from formwright.qualify.other_builds import sanitizer_evidence
+from formwright.qualify.qualification import qualify, secret_seed
 from formwright.qualify.record import Candidate as Finalist
 
 
@@ -36,16 +37,19 @@ def _qualify(
     proved = setting.templates[winner.template]
     built = setting.journal.known(f"build/{winner.key}")
     assert built is not None
+    source = (setting.out / built["source"]).read_text(encoding="utf-8")
+    ends = boundaries(proved.template, winner.assignment)
     finalist = Finalist(
         library=winner.library,
-        source=(setting.out / built["source"]).read_text(encoding="utf-8"),
+        source=source,
         template=proved.source.text,
         template_name=proved.template.name,
         assignment=winner.assignment,
         command=tuple(built["command"]),
         proof=proved.proof["full"],
         predicted_seconds=winner.predicted,
-        boundaries=boundaries(proved.template, winner.assignment),
+        boundaries=ends,
+        other_build=_other_builds(setting, winner, source, tuple(built["command"]), ends),
         generation=_generation(setting),
     )
     chip = {"name": setting.chip_name, **{n: str(v) for n, v in setting.chip.items()}}
@@ -70,6 +74,25 @@ def _qualify(
         "library": done.validation.library,
         "sandbox": done.validation.sandbox,
     }
+
+
+def _other_builds(
+    setting: Setting,
+    winner: Candidate,
+    source: str,
+    command: tuple[str, ...],
+    ends: Mapping[str, Sequence[int]],
+) -> tuple[Mapping[str, Any], ...]:
+    """Made once for a design, whatever workloads it wins."""
+
+    def made() -> dict[str, Any]:
+        contract = setting.problem.contract
+        entries = sanitizer_evidence({"kernel.c": source}, command, contract, secret_seed(), ends)
+        return {"entries": list(entries)}
+
+    setting.listener.stage(f"{winner.template}: other builds of it, with sanitizers")
+    found = setting.journal.step(f"other/{winner.key}", made)
+    return tuple(found["entries"])
 
 
 def _generation(setting: Setting) -> dict[str, Any]:

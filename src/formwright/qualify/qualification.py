@@ -27,6 +27,7 @@ from formwright.qualify.checks import Validation
 from formwright.qualify.counterexamples import Store
 from formwright.qualify.facts import gather
 from formwright.qualify.header import header_text
+from formwright.qualify.other_builds import objections
 from formwright.qualify.record import Candidate, record_of
 from formwright.qualify.timing import time_programs
 from formwright.qualify.validate import validate
@@ -145,7 +146,8 @@ def _objections(candidate: Candidate, validation: Validation) -> tuple[str, ...]
         verdict = candidate.proof.get("verdict", "unresolved")
         if verdict != "proved":
             reasons.append(f"template {candidate.template_name} is {verdict}, not proved")
-    return tuple(reasons)
+    # A fault of the source that another build shows is a fault of this one's source too.
+    return (*reasons, *objections(candidate.other_build))
 
 
 def _untimed(timing: Mapping[str, Any], library: str) -> tuple[str, ...]:
