@@ -16,11 +16,13 @@ from qualify_kernels import RIGHT, compile_kernel
 import formwright
 from formwright.contract.operators import operator
 from formwright.contract.stored import contract_from
+from formwright.flow.requalifying import requalify_folder
 from formwright.measure.timing import Plan
 from formwright.qualify.artifact import HASHED, ArtifactError
 from formwright.qualify.checks import clauses
 from formwright.qualify.qualification import Qualification, qualify
 from formwright.qualify.record import Candidate
+from formwright.qualify.renew import renew
 from formwright.qualify.requalify import requalify
 
 ALL = set(clauses(operator("gemm").contract()))
@@ -237,6 +239,58 @@ def test_changed_facts_are_named_with_the_evidence_that_they_void(folder, monkey
     assert "timings" in found["cpu"].voids
     assert "rebuild would be another artifact" in found["compiler"].voids
     assert "prove the template again" in found["formwright"].voids
+
+
+def test_what_holds_again_is_renewed_in_the_record(folder, monkeypatch, result):
+    monkeypatch.setattr("formwright.qualify.requalify.validate", lambda *_, **__: result.validation)
+    assert renew(requalify(folder)).renewed == (), "nothing changed, nothing is written"
+    before = record_of(folder)
+    library = (folder / "kernel.so").read_bytes()
+    rewrite(folder, {"facts": {"microcode": "0x0", "isa": "other"}})
+    again = renew(requalify(folder), plan=Plan(rounds=3, batch_seconds=0.002))
+    assert again.held
+    assert again.renewed == ("facts", "tests", "timings")
+    record = record_of(folder)
+    assert record["facts"] == before["facts"]
+    assert record["timing"]["seed"] != before["timing"]["seed"]
+    assert set(record["timing"]["programs"]) == {"kernel", "numpy"}
+    assert record["evidence"]["template"] == before["evidence"]["template"]
+    assert record["renewed"][0]["changed"] == ["isa", "microcode"]
+    assert (folder / "kernel.so").read_bytes() == library
+    assert requalify(folder).changes == ()
+    assert formwright.load(folder).record["renewed"]
+    schema = json.loads((resources.files("formwright") / "qualify/record.schema.json").read_text())
+    assert list(jsonschema.Draft202012Validator(schema).iter_errors(record)) == []
+
+
+def test_a_template_is_proved_again_for_another_version(folder, monkeypatch, result):
+    monkeypatch.setattr("formwright.qualify.requalify.validate", lambda *_, **__: result.validation)
+
+    class Proved:
+        verdict = "proved"
+
+        def as_json(self) -> dict[str, Any]:
+            return PROOF | {"digest": "1" * 64}
+
+    said = Proved()
+    monkeypatch.setattr("formwright.flow.requalifying.prove_source", lambda _: said)
+    tools = record_of(folder)["facts"]["tools"] | {"formwright": "0.0.1"}
+    rewrite(folder, {"facts": {"tools": tools}})
+    said.verdict = "unresolved"
+    refused = requalify_folder(folder)
+    assert not refused.held
+    assert refused.changes[-1].fact == "proof"
+    said.verdict = "proved"
+    assert requalify_folder(folder).renewed == ("facts", "tests", "proof")
+    assert record_of(folder)["evidence"]["template"]["digest"] == "1" * 64
+
+
+def test_a_contract_that_this_version_states_otherwise_voids_every_test(folder, monkeypatch):
+    monkeypatch.setattr("formwright.qualify.requalify.contract_digest", lambda _: "2" * 64)
+    again = requalify(folder)
+    assert not again.held
+    assert again.validation is None
+    assert [c.fact for c in again.changes] == ["contract"]
 
 
 def test_requalifying_what_is_no_artifact_is_an_error(tmp_path, folder):

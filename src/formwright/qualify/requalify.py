@@ -1,11 +1,15 @@
 """An artifact looked at again: what changed since, which evidence that voids, the checks rerun."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from formwright.base.diagnostics import InputError
+from formwright.contract.contract import contract_digest
+from formwright.contract.stored import contract_from
 from formwright.measure.sandbox import Sandbox
 from formwright.qualify.artifact import (
     ADAPTER,
@@ -42,12 +46,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Requalification:
-    """``held``: the files are the qualified ones and every check held again, here and now."""
+    """``held``: the files are the qualified ones and every check held again, here and now.
+
+    ``renewed`` names the evidence that the record now holds anew; empty when nothing that it
+    rested on has changed, or when it does not hold.
+    """
 
     folder: Path
     held: bool
     changes: tuple[Change, ...]
     validation: Validation | None
+    renewed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Stable keys of ``formwright requalify --json``."""
@@ -59,6 +68,7 @@ class Requalification:
                 {"fact": c.fact, "recorded": c.recorded, "now": c.now, "voids": c.voids}
                 for c in self.changes
             ],
+            "renewed": list(self.renewed),
             "validation": None if self.validation is None else self.validation.as_json(),
         }
 
@@ -77,7 +87,7 @@ def requalify(
     lacking = [name for name in _NEEDED if name not in record]
     if lacking:
         raise ArtifactError(f"{place}: the record lacks {', '.join(lacking)}")
-    changes = [*_files(place, record), *_facts(record)]
+    changes = [*_files(place, record), *_contract(place, record), *_facts(record)]
     if any(c.fatal for c in changes):
         return Requalification(place, False, tuple(changes), None)
     artifact = read_artifact(place)
@@ -94,7 +104,8 @@ def requalify(
     )
     if validation.library != sha256(artifact.library).hexdigest():
         raise ArtifactError(f"{place / LIBRARY} was changed while it was being checked")
-    return Requalification(place, validation.verdict == "held", tuple(changes), validation)
+    held = validation.verdict == "held"
+    return Requalification(place, held, tuple(changes), validation)
 
 
 _NEEDED = ("workload", "threads", "facts", "build")
@@ -121,6 +132,20 @@ def _files(folder: Path, record: Mapping[str, Any]) -> list[Change]:
         if now != recorded:
             changes.append(Change(name, recorded, now, _VOIDED_BY_FILE[name], fatal=True))
     return changes
+
+
+def _contract(folder: Path, record: Mapping[str, Any]) -> list[Change]:
+    """A contract that this version states otherwise: its clauses are not those that were tested."""
+    recorded = str(record["contract"]["digest"])
+    try:
+        data = json.loads((folder / CONTRACT).read_bytes())
+        now = contract_digest(contract_from(data))
+    except (OSError, ValueError):
+        return []  # its hash says so already
+    except InputError as error:
+        now = error.diagnostics[0].message
+    voids = "every test: this version has another contract for the operator; qualify it again"
+    return [] if now == recorded else [Change("contract", recorded, now, voids, fatal=True)]
 
 
 def _facts(record: Mapping[str, Any]) -> list[Change]:

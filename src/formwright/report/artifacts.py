@@ -16,6 +16,8 @@ def print_requalification(console: Console, result: Requalification) -> None:
             soft_wrap=True,
         )
         console.print(f"    no longer applies: {change.voids}", markup=False, soft_wrap=True)
+    if result.renewed:
+        console.print(f"  renewed in the record: {', '.join(result.renewed)}")
     if result.validation is None:
         console.print("  nothing was run")
         return
