@@ -66,11 +66,16 @@ class Clock:
             self._timeout_ms = given
 
     def check(self, solver: Any, assumptions: Sequence[Any] = ()) -> Any:
-        """``solver.check``; raises :class:`OutOfTimeError` when no time is left."""
+        """``solver.check``; raises :class:`OutOfTimeError` when no time is left.
+
+        Ctrl-C is Python's: it ends the proof when the call returns. z3 would take it, give up the
+        call at best, and the proof would go on with an obligation left open for no reason.
+        """
         left = int((self._end - time.monotonic()) * 1000)
         if left <= 0:
             raise OutOfTimeError(f"time: more than {self._seconds:g} s")
         solver.set("timeout", min(left, self._timeout_ms))
+        solver.set("ctrl_c", False)
         found = solver.check(*assumptions)
         if found == z3.unknown and "mem" in solver.reason_unknown():
             raise OutOfMemoryError(f"memory: more than {self.memory_mb} MiB")

@@ -19,6 +19,7 @@ def core_fault(query: Recorded, reading: str, milliseconds: int) -> str:
     context = z3.Context()
     solver = z3.Solver(ctx=context)
     solver.set("timeout", milliseconds)
+    solver.set("ctrl_c", False)  # else z3 takes it, and a sound core would seem to be none
     solver.add(
         z3.parse_smt2_string(smtlib(query, (), "linear" if linear else "exact"), ctx=context)
     )

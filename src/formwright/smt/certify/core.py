@@ -25,6 +25,7 @@ class Cores:
         self._context = z3.Context()
         self._solver = z3.SimpleSolver(ctx=self._context)
         self._solver.set("timeout", milliseconds)
+        self._solver.set("ctrl_c", False)  # else z3 takes it, and says that it does not know
         self._sorts = sorts
         self._relaxed = relaxed
         self._flags: dict[Fact, tuple[str, Z3Expr]] = {}

@@ -65,6 +65,7 @@ def _contradicts(found: Sequence[Fraction], rows: Sequence[Row]) -> bool:
 def _asked(rows: Sequence[Row]) -> list[Fraction] | None:
     context = z3.Context()
     solver = z3.Solver(ctx=context)
+    solver.set("ctrl_c", False)  # else z3 takes it, and says that it does not know
     scales = [z3.Real(f"m!{n}", context) for n in range(len(rows))]
     columns: dict[str, list[Z3Expr]] = {}
     for scale, row in zip(scales, rows, strict=True):
