@@ -41,6 +41,10 @@ from formwright.contract.operators.family import (
 )
 from formwright.contract.operators.running import RSQRT_ERROR, Value
 
+ROWS: Final = 512
+"""Queries of a prompt that are worked out at one time: fewer make many small products, which are
+slow where BLAS has several threads and the machine other work."""
+
 
 def scores_of(q: F64, k: F64) -> tuple[Value, Mask]:
     """``q k^T / sqrt(D)`` with the error of f32, scaled before the sums or after them.
@@ -125,15 +129,21 @@ def _prefill(_: Contract, arrays: Arrays) -> Expected:
     q, k, v = (to_double(a) for a in arrays)
     tokens = q.shape[2]
     keep = np.tri(tokens, dtype=bool)
-    parts = [attend(q[h, g], k[h], v[h], keep) for h in range(len(q)) for g in range(q.shape[1])]
+    parts = []
+    for head, group in np.ndindex(q.shape[:2]):
+        for first in range(0, tokens, ROWS):
+            rows = slice(first, min(first + ROWS, tokens))
+            # Keys behind the last of these queries are seen by none of them.
+            k_seen, v_seen = k[head, : rows.stop], v[head, : rows.stop]
+            parts.append(attend(q[head, group, rows], k_seen, v_seen, keep[rows, : rows.stop]))
     return _joined(parts, q.shape)
 
 
 def _joined(parts: list[Expected], shape: tuple[int, ...]) -> Expected:
     return Expected(
-        np.stack([p.value for p in parts]).reshape(shape),
-        np.stack([p.bound for p in parts]).reshape(shape),
-        np.stack([p.free for p in parts]).reshape(shape),
+        np.concatenate([p.value for p in parts]).reshape(shape),
+        np.concatenate([p.bound for p in parts]).reshape(shape),
+        np.concatenate([p.free for p in parts]).reshape(shape),
     )
 
 
