@@ -11,7 +11,7 @@ from formwright.codegen.fold import fold
 from formwright.codegen.linear import linear
 from formwright.ir.expr import Var
 from formwright.ir.program import Access, Apply, BoxVar, Index, Op, Select, Value
-from formwright.ir.rewrite import accesses
+from formwright.ir.rewrite import accesses, free_names
 
 Target = OneOf["lanes", "row", "column", "sum", "point"]
 """The destination: vectors in registers, a row or a column in memory, one cell, a point."""
