@@ -87,11 +87,22 @@ def designs(
     least = min(r[1] for r in ranked)
     kept = sorted((r for r in ranked if r[1] <= WITHIN * least), key=lambda r: r[:2])[:count]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        libraries = list(pool.map(lambda r: built(r[3], r[4]), kept))
+        libraries = list(pool.map(lambda r: _built(r[3], r[4]), kept))
+    if not any(isinstance(library, Path) for library in libraries):
+        raise next(library for library in libraries if isinstance(library, InputError))
     return [
         Design(f"{name} {_text(design)}", float(objective), library, _packed(name, contract))
         for (_, objective, name, _, design), library in zip(kept, libraries, strict=True)
+        if isinstance(library, Path)
     ]
+
+
+def _built(template: Template, design: Mapping[str, int]) -> Path | InputError:
+    """A design that the emitter refuses leaves the others in the race."""
+    try:
+        return built(template, design)
+    except InputError as error:
+        return error
 
 
 @functools.cache

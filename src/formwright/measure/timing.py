@@ -228,7 +228,9 @@ def _round(plan: Plan, draw: Random, number: int, runner: Runner) -> None:
         busy = sum(b.queue_seconds for b in pair) / wall
         if best is None or busy < best[0]:
             best = (busy, *pair)
-        if busy <= _BUSY_SHARE or pair[1].wall_seconds > _LONG_SECONDS:
+        # On a machine that is always busy, trying again finds no better moment.
+        worthless = pair[1].wall_seconds > _LONG_SECONDS or runner.repeated > plan.rounds
+        if busy <= _BUSY_SHARE or worthless:
             break
         runner.repeated += attempt < _EXTRA_TRIES
     if best is not None:
