@@ -6,7 +6,7 @@ import pytest
 
 from formwright.codegen.build import FLAGS, LINK, find_compiler
 from formwright.contract.operators import operator
-from formwright.qualify import sanitized
+from formwright.qualify import program
 from formwright.qualify.other_builds import objections, sanitizer_evidence
 from formwright.qualify.sanitized import MEMORY, RACES, Outcome, Sanitizer, run_sanitized
 
@@ -100,7 +100,7 @@ def test_what_the_compiler_cannot_do_is_unresolved(tmp_path: Path) -> None:
 def test_what_does_not_answer_is_unresolved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sanitized, "_SECONDS", 1.0)
+    monkeypatch.setattr(program, "SECONDS", 1.0)
     plain = Sanitizer("none", ("-O1",), "", 1)
     found = _run(plain, tmp_path / "a", "for (volatile int i = 1; i;) ;")
     assert (found.verdict, found.runs) == ("unresolved", 1)
@@ -112,8 +112,8 @@ def test_what_does_not_answer_is_unresolved(
 
 def test_entries_say_how_the_build_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = {
-        MEMORY.name: Outcome("refuted", "SUMMARY: a fault", 2, 1, ("gcc",), "gcc 12", "limits"),
-        RACES.name: Outcome("unresolved", "no build: why", 0, 0, ("gcc",), "gcc 12", "limits"),
+        MEMORY.name: Outcome("refuted", "SUMMARY: a fault", 2, 1, ("gcc",), "gcc 12", "plain"),
+        RACES.name: Outcome("unresolved", "no build: why", 0, 0, ("gcc",), "gcc 12", "plain"),
     }
 
     def answer(sanitizer: Sanitizer, *_: object) -> Outcome:

@@ -19,25 +19,25 @@ _OTHER_LITERAL: Final = re.compile(r"(?<![\w.])(0x)?[\d.]+[\d.]*([ep][+-]?\d+)?f
 _SCRATCH: Final = re.compile(r"(bytes \+= fw_bytes\(.*), 4\);")
 
 
-class NoRing(Exception):
+class RingError(Exception):
     """The source has something that is no sum and no product of integers."""
 
 
 def ring_source(emitted: Emitted) -> str:
     """The C text of ``emitted`` (of f32 tensors) over integers mod 2^64.
 
-    Tensors are then ``uint64_t``, their strides and extents as before. Raises :class:`NoRing`.
+    Tensors are then ``uint64_t``, their strides and extents as before. Raises :class:`RingError`.
     """
     source = emitted.source
     for number, name in enumerate(_REPLACED):
         text = runtime_text(name)
         if text not in source:
-            raise NoRing(f"the emitted code does not have {name} as it ships")
+            raise RingError(f"the emitted code does not have {name} as it ships")
         source = source.replace(text, runtime_text("ring.h") if number == 0 else "", 1)
     source = re.sub(r"\bfloat\b", "fw_word", source)
     source = _LITERAL.sub(r"\1u", source)
     other = _OTHER_LITERAL.search(source)
     if other is not None:
-        raise NoRing(f"{other[0]} is no integer")
+        raise RingError(f"{other[0]} is no integer")
     # Scratch is laid out by the bytes of an element.
     return _SCRATCH.sub(r"\1, 8);", source)
