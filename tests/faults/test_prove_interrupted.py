@@ -44,9 +44,7 @@ def test_ctrl_c_is_not_taken_for_a_limit() -> None:
 
 def test_ctrl_c_between_short_questions_is_not_lost() -> None:
     """z3 took the signal and answered all the same: then nobody knew of it."""
-    solver = z3.SimpleSolver()
-    solver.add(z3.Int("x") > 0)
-    clock, started = Clock(1000), time.monotonic()
+    solver, clock, started = hard(), Clock(20), time.monotonic()
 
     def ask_on_and_on() -> None:
         while time.monotonic() - started < 5:

@@ -1,6 +1,7 @@
 """The traps of core reuse, each reproduced (docs/reuse.md, rules R1 to R6)."""
 
 import pytest
+import z3
 
 from formwright.ir.expr import Arith, Compare, Var, num
 from formwright.proof import assertions as data
@@ -16,6 +17,7 @@ from formwright.smt.ledger import Ledger
 from formwright.smt.premises import Premises
 from formwright.smt.solve import Solver
 from formwright.smt.terms import ONE, ZERO, Formula, conj, constant, eq, le, lt, negated, symbol
+from formwright.smt.tracked import Tracked
 
 X, Y, Z = (symbol(n) for n in "xyz")
 FREE = Premises((), (), {}, frozenset())
@@ -228,3 +230,32 @@ def test_a_hurried_question_is_asked_again_with_all_of_its_time() -> None:
         with clock.hurried(5000):
             assert clock.call_ms == 10
     assert clock.call_ms == 3000
+
+
+def test_what_was_left_open_in_a_hurry_is_asked_again_in_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only a question that had a solution is not asked again: lemmas alone may decide at ease
+    what takes too long with the menus."""
+    rules = Premises((), (), {"s": (2, 4)}, frozenset({"s"}))
+    query = Query((eq(symbol("s"), X),), eq(X, constant(3)))
+
+    def asked(first: z3.CheckSatResult) -> int:
+        """Questions of what is left, where the first with literals had that answer."""
+        mine = solver(Ledger(Database(None, "test"), Atoms()), rules)
+        answers, count = [first, z3.sat], 0
+        check = Clock.check
+
+        def noted(clock: Clock, *given: object) -> z3.CheckSatResult:
+            nonlocal count
+            count += 1
+            return check(clock, *given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Tracked, "check", lambda _: answers.pop(0) if answers else z3.unknown)
+            assert not mine.excluded(query)
+            patch.setattr(Clock, "check", noted)
+            assert mine.left(query).status == "unsat"
+        return count
+
+    assert asked(z3.unknown) == asked(z3.sat) + 2

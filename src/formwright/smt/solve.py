@@ -80,6 +80,8 @@ class Solver:
         self._premises = premises
         self._clock = clock
         self._linear = linear or Encoding(atoms, exact=False)
+        self._answered = 0
+        """How many questions :meth:`excluded` found solutions of, of the query that is left."""
         self._assumed = (*premises.scope, *premises.conditions)
         self._assumed_names = _direct(self._assumed, ())
         self._lower: dict[Formula, Formula] = {
@@ -126,6 +128,7 @@ class Solver:
         tracked.add(tagged("bound", self._premises.bounds()))
         if not self._contradictory(tracked, goal, query.hints):
             return False
+        self._answered = 0
         with suppress(OutOfTimeError, z3.Z3Exception):
             self._keep_linear(ledger, tracked)
         return True
@@ -135,10 +138,14 @@ class Solver:
 
         What takes long here is asked again without literals, with all of its time.
         """
+        self._answered = 0
         with self._clock.hurried(HURRIED_MS):
-            for more in (self._theorems, self._choices):
-                if tracked.check() == z3.unsat:
+            for number, more in enumerate((self._theorems, self._choices)):
+                outcome = tracked.check()
+                if outcome == z3.unsat:
                     return True
+                if outcome == z3.sat and self._answered == number:
+                    self._answered += 1
                 tracked.add(more(goal, hints))
             return bool(tracked.check() == z3.unsat)
 
@@ -166,10 +173,11 @@ class Solver:
         return found
 
     def _solved(self, goal: Formula, hints: Sequence[Poly], small: bool) -> Answer:
-        """In turn; with a ledger :meth:`excluded` asked before, and only cases are left."""
+        """In turn, but for what :meth:`excluded` just found solutions of."""
         solver = self._abstract(goal, hints)
-        for more in (self._related, self._members):
-            if self._ledger is None and self._clock.check(solver) == z3.unsat:
+        answered, self._answered = self._answered, 0
+        for number, more in enumerate((self._related, self._members)):
+            if number >= answered and self._clock.check(solver) == z3.unsat:
                 return Answer("unsat")
             solver.add(self._linear.whole(more(goal, hints)))
         return self._by_cases(solver, goal, self._used(goal, hints), small)
