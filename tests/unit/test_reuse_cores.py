@@ -1,5 +1,7 @@
 """The traps of core reuse, each reproduced (docs/reuse.md, rules R1 to R6)."""
 
+from collections.abc import Sequence
+
 import pytest
 import z3
 
@@ -246,10 +248,10 @@ def test_what_was_left_open_in_a_hurry_is_asked_again_in_turn(
         answers, count = [first, z3.sat], 0
         check = Clock.check
 
-        def noted(clock: Clock, *given: object) -> z3.CheckSatResult:
+        def noted(clock: Clock, told: object, more: Sequence[object] = ()) -> z3.CheckSatResult:
             nonlocal count
             count += 1
-            return check(clock, *given)
+            return check(clock, told, more)
 
         with monkeypatch.context() as patch:
             patch.setattr(Tracked, "check", lambda _: answers.pop(0) if answers else z3.unknown)
