@@ -72,6 +72,8 @@ def _proof(name: str, edits: Edits = ()) -> Proof:
         "rmsnorm",
         "prefill_attention",
         pytest.param("decode_attention", marks=pytest.mark.slow),
+        "rotary",
+        "epilogue",
         pytest.param("gated_mlp", marks=pytest.mark.slow),
         pytest.param("layernorm", marks=pytest.mark.slow),
     ],

@@ -54,7 +54,7 @@ def replay(
     text = _settled(closed, base, condition)
     if text is not None:
         return Counterexample(_shown(base), text, True)
-    if condition in ("implied", "menu", "fits"):
+    if condition in ("implied", "menu", "fits", "stable"):
         return None
     scope = closed.scope
     free = {p.name for p in (*scope.extents, *scope.agents)}
