@@ -80,6 +80,8 @@ def main(argv: Sequence[str]) -> int:
     add("--shape", help="one shape instead, as R=1792,C=512; needs one of --operators")
     add("--template", help="this template (a name or a file) instead of the shipped ones")
     add("--design", help="this assignment instead of the solver's, as rows=4,lanes=8")
+    add("--built", type=int, default=BUILT, help="designs that are built for a row")
+    add("--show-designs", action="store_true", help="what the first run said of each design")
     add("--peers", nargs="+", choices=get_args(BaselineName), default=get_args(BaselineName))
     add("--seed", type=int, default=1)
     given = parser.parse_args(argv)
@@ -194,7 +196,7 @@ class Bench:
         templates = [given.template] if given.template else shipped(row.shape.operator)
         if not templates:
             raise LookupError("no template")
-        count = QUICK_BUILT if given.quick else BUILT
+        count = QUICK_BUILT if given.quick else given.built
         assignment = parse_settings(given.design, "--design") if given.design else None
         built = designs(contract, row.shape.extents, row.threads, templates, count, assignment)
         if len(built) == 1:
@@ -206,6 +208,8 @@ class Bench:
         if not known:
             failed = next(iter(results.values()))
             raise LookupError(f"no design ran: {getattr(failed, 'message', failed)}")
+        if given.show_designs:
+            show(built, known)
         # Other work only adds time, so the least of few rounds tells the designs apart best.
         best = min(known, key=lambda n: min(s.seconds for s in known[n].samples))
         return next(d for d in built if d.name == best)
@@ -218,7 +222,7 @@ class Bench:
             print(f"{row.name}: OURS FAILED, {ours.message} [{best.name}]", flush=True)
             self.faults.append(f"{row.name}: our kernel failed: {ours.message}")
             return
-        roof = roof_seconds(contract, row)
+        roof = roof_seconds(contract, row, ours.slots)
         share = roof / ours.median
         parts = [f"ours {ours.median * 1e6:.1f} us, {share:.0%} of the roof"]
         timed: dict[str, tuple[Interval, float]] = {}
@@ -299,21 +303,35 @@ class Bench:
                 self.given.json.write_text(text + "\n", encoding="utf-8")
 
 
+def show(built: Sequence[Design], known: Mapping[str, Distribution]) -> None:
+    """The designs in the order of the cost model, with the least time of a call in each."""
+    for design in built:
+        timed = known.get(design.name)
+        if timed is None:
+            print(f"  {design.name}: failed")
+            continue
+        least = min(s.seconds for s in timed.samples)
+        print(
+            f"  {design.name}: predicted {design.predicted * 1e6:.1f} us, took {least * 1e6:.1f} us,"
+            f" of CPU time {processor(timed) * 1e6:.1f} us"
+        )
+
+
 def processor(timed: Distribution) -> float:
     """Seconds of CPU time of a call, at least: what little a busy machine leaves to compare."""
     return min(s.cpu_seconds / s.calls for s in timed.samples)
 
 
-def roof_seconds(contract: Contract, row: Row) -> float:
+def roof_seconds(contract: Contract, row: Row, slots: int) -> float:
     """The least seconds that the chip could take: tensors moved once, or its arithmetic.
 
-    Tensors of all slots pass through memory; where they fit into the last-level cache together,
-    the bandwidth is that of the cache.
+    Tensors of ``slots`` slots are used in turn: where they fit into the last-level cache
+    together, the bandwidth is that of the cache, else that of memory.
     """
     chip = {k: float(v) for k, v in load_chip("local").parameters().items() if not _text(v)}
     work = operator(contract.operator).work(contract, row.shape.extents)
     moved = work.read_bytes + work.written_bytes
-    if moved * 2 * FULL_PLAN.slots < chip["chip.l3_bytes"]:
+    if moved * slots < chip["chip.l3_bytes"]:
         bandwidth = chip["chip.l3_bandwidth"] * row.threads
     elif row.threads == 1:
         bandwidth = chip["chip.core_dram_bandwidth"]

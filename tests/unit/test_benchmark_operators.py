@@ -70,7 +70,7 @@ def test_a_row_without_any_peer_is_a_fault(bench: Any) -> None:
 def test_at_the_roof_no_floor_is_asked(bench: Any) -> None:
     contract = operator("softmax").contract()
     row = bench.Row(bench.Shape("softmax", "small", {"R": 64, "C": 128}), "f32", 1)
-    roof = bench.roof_seconds(contract, row)
+    roof = bench.roof_seconds(contract, row, 4)
     assert judged(bench, {"torch": timed(roof * 1.04)}, seconds=roof * 1.02).faults == []
     assert judged(bench, {"torch": timed(roof * 1.2)}, seconds=roof * 1.02).faults != []
 
