@@ -311,10 +311,8 @@ def show(built: Sequence[Design], known: Mapping[str, Distribution]) -> None:
             print(f"  {design.name}: failed")
             continue
         least = min(s.seconds for s in timed.samples)
-        print(
-            f"  {design.name}: predicted {design.predicted * 1e6:.1f} us, took {least * 1e6:.1f} us,"
-            f" of CPU time {processor(timed) * 1e6:.1f} us"
-        )
+        took = f"took {least * 1e6:.1f} us, of CPU time {processor(timed) * 1e6:.1f} us"
+        print(f"  {design.name}: predicted {design.predicted * 1e6:.1f} us, {took}")
 
 
 def processor(timed: Distribution) -> float:
