@@ -178,3 +178,18 @@ def test_artifacts_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert foreign.point.uses[0].bytes == 4 * (64 * 96 + 96 * 128 + 64 * 128)
     assert "no program text" in foreign.note
     assert "it has other roofs" in found.left_out["up"]
+
+
+def test_what_is_packed_ahead_is_no_part_of_the_call(
+    chip: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["roofline", "packed_gemm_ahead", "--chip", chip, *SHAPE, "--json"]
+    found = []
+    for more in ([], ["--ahead"]):
+        assert run([*command, *more]) == 0
+        found.append(json.loads(capsys.readouterr().out)["kernels"]["packed_gemm_ahead"])
+    whole, part = (k["levels"]["dram"]["moved"] for k in found)
+    assert "B" in whole
+    assert "B" not in part
+    assert sum(m["loads"] for m in part.values()) >= 4 * (64 * 96 + 96 * 128)
+    assert "packed ahead" in found[1]["note"]

@@ -27,6 +27,9 @@ def roofline(
     dtypes: Annotated[
         str, typer.Option("--dtypes", help="Of a template that offers several: W=bf16,x=f32.")
     ] = "",
+    ahead: Annotated[
+        bool, typer.Option("--ahead", help="Of a template: without what can be packed ahead.")
+    ] = False,
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Also draw it: a folder for text and SVG.")
     ] = None,
@@ -41,7 +44,7 @@ def roofline(
         if Path(subject).is_dir():
             found = roofline_of_folder(Path(subject))
         else:
-            found = roofline_of_template(subject, chip, set_, assign, threads, dtypes)
+            found = roofline_of_template(subject, chip, set_, assign, threads, dtypes, ahead)
     if svg is not None:
         write_roofline(found, svg)
     if json_:

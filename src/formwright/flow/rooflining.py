@@ -1,7 +1,7 @@
 """Kernels under the roofs of their chip: of artifact folders, or of a template's best design."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
@@ -9,10 +9,12 @@ from typing import Any, Final
 from formwright.base.diagnostics import fail
 from formwright.base.source import Source
 from formwright.chip.machine import cpu_name
+from formwright.codegen.ahead import ahead_count
 from formwright.contract.operators import operator
 from formwright.flow.chips import open_chip
 from formwright.flow.parameters import bind, parse_settings, split_chip_settings
 from formwright.ir.expr import Scalar
+from formwright.ir.program import Alloc
 from formwright.ir.template import Template
 from formwright.ir.types import ElementTypeError, with_dtypes
 from formwright.lang import load, parse
@@ -175,9 +177,22 @@ def _of_artifact(artifact: Artifact, name: str, roofs: Roofs) -> Kernel:
     template = with_dtypes(parse(Source(TEMPLATE, text)), types)
     chip = _figures(artifact) | {"chip.cores": roofs.threads}
     values = bind(template, chip, extents, record["chip"]["name"])
-    intensity = intensity_of(template, values, artifact.assignment, roofs)
+    timed_part, note = (_after_packing(template), AHEAD) if contract.ahead else (template, "")
+    intensity = intensity_of(timed_part, values, artifact.assignment, roofs)
     point = point_of(name, intensity, roofs, seconds, useful=work.flops)
-    return Kernel(extents, intensity, point)
+    return Kernel(extents, intensity, point, note)
+
+
+AHEAD: Final = "what is packed ahead is left out here, as it is of the time"
+
+
+def _after_packing(template: Template) -> Template:
+    """``template`` without what can be done ahead of a call; packed buffers live beyond it."""
+    workload, program = template.scope.workload, template.program
+    inputs = [t.name for t in workload.inputs]
+    count = ahead_count(program, inputs, workload.output.name)
+    packed = [b for stmt in program[:count] if isinstance(stmt, Alloc) for b in stmt.buffers]
+    return replace(template, program=program[count:], globals=(*template.globals, *packed))
 
 
 def roofline_of_template(
@@ -187,10 +202,12 @@ def roofline_of_template(
     assignment: str = "",
     threads: int | None = None,
     dtypes: str = "",
+    ahead: bool = False,
 ) -> Roofline:
     """The given design of a template, or its best one by the cost model, which gives the time.
 
-    Raises ``InputError`` for bad names or values, and where no design meets the constraints.
+    With ``ahead`` without what can be packed ahead of a call. Raises ``InputError`` for bad names
+    or values, and where no design meets the constraints.
     """
     template = _typed(load(reference)[1], dtypes)
     machine = open_chip(chip)
@@ -204,12 +221,14 @@ def roofline_of_template(
     picked = _design(template, values, assignment)
     roofs = roofs_of(figures, count)
     try:
-        intensity = intensity_of(template, values, picked, roofs)
+        counted = _after_packing(template) if ahead else template
+        intensity = intensity_of(counted, values, picked, roofs)
     except UnboundedError:
         raise fail(f"an index of the program of {template.name} has no bound") from None
     seconds = _predicted(template, values, picked)
     point = point_of(template.name, intensity, roofs, seconds, "modelled")
-    return Roofline(machine.name, roofs, (Kernel(extents, intensity, point),), {})
+    kernel = Kernel(extents, intensity, point, AHEAD if ahead else "")
+    return Roofline(machine.name, roofs, (kernel,), {})
 
 
 def _typed(template: Template, dtypes: str) -> Template:
