@@ -74,15 +74,24 @@ def part_of(
 def independent(contract: Contract) -> tuple[str, ...]:
     """Extents of the output along which each slice is computed from that slice of the inputs.
 
-    An extent that a sum or maximum runs over, that is compared with, or whose size enters the
-    formula, is none: cutting it would change what the others are.
+    Such an extent stands in the formula as an index of its own and nowhere else: no sum or
+    maximum runs over it, nothing is compared with it, no other index is computed from it, and
+    its size does not enter. Cutting it leaves the slices that are kept as they are.
     """
     text = "\n".join(contract.formula)
-    found = []
-    for name in contract.output.extents:
-        # An extent stands for itself as an index; anywhere else it means more than its slice.
-        indices = re.sub(r"\w+\[[^\[\]]*\]", " ", text)
-        once = all(o.extents.count(name) <= 1 for o in contract.operands)
-        if once and not re.search(rf"\b{re.escape(name)}\b", indices):
-            found.append(name)
-    return tuple(found)
+    indices = [
+        part.strip() for found in re.findall(r"\[([^\[\]]*)\]", text) for part in found.split(",")
+    ]
+    outside = re.sub(r"\[[^\[\]]*\]", " ", text)
+
+    def alone(name: str) -> bool:
+        word = re.compile(rf"\b({re.escape(name)}|{re.escape(name.lower())})\b")
+        elsewhere = [index for index in indices if index != name]
+        return not any(word.search(place) for place in (outside, *elsewhere))
+
+    once = [n for n in contract.output.extents if _at_most_once(contract, n)]
+    return tuple(name for name in once if alone(name))
+
+
+def _at_most_once(contract: Contract, name: str) -> bool:
+    return all(operand.extents.count(name) <= 1 for operand in contract.operands)

@@ -107,7 +107,7 @@ def deep(contract: Contract) -> list[Shape]:
     return _distinct(contract, [narrow | {name: DEEP} for name in long])
 
 
-_BITS: Final[Mapping[int, float]] = {1: 12.0, 2: 12.0, 3: 8.5, 4: 6.5}
+_BITS: Final[Mapping[int, float]] = {1: 12.0, 2: 12.0, 3: 8.5, 4: 5.5}
 """The largest extent that is drawn, in doublings, by the number of extents."""
 
 
