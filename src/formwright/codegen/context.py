@@ -9,7 +9,7 @@ from typing import Literal
 from formwright.base.diagnostics import fail
 from formwright.base.source import Span
 from formwright.codegen.cexpr import c_integer
-from formwright.codegen.elements import F32, Element, element
+from formwright.codegen.elements import F32, Element, element, stored
 from formwright.codegen.linear import Linear, Range, range_of
 from formwright.codegen.places import Bound, Place
 from formwright.codegen.target import Target
@@ -148,7 +148,7 @@ def place_buffers(context: Context, alloc: Alloc) -> Context:
 
 def _place_buffer(context: Context, buffer: Buffer, span: Span | None) -> Context:
     where = buffer.span or span
-    kind = element(buffer.name, buffer.dtype, where)
+    kind = stored(buffer.name, element(buffer.name, buffer.dtype, where), where)
     sizes = [*buffer.shape, *([] if buffer.ring is None else [buffer.ring])]
     for size in sizes:
         varying = free_names(size) - context.output.extents

@@ -7,6 +7,7 @@ from importlib.resources import files
 from formwright.codegen.context import Context, Output, Writer
 from formwright.codegen.places import Place
 from formwright.codegen.statements import emit_block
+from formwright.codegen.target import F16C
 from formwright.codegen.tile_functions import unpack
 from formwright.ir.program import Stmt
 
@@ -94,10 +95,15 @@ def abi_text(
         f"    e->{t.name} = tensors[{i}];\n    e->{t.stride} = strides[{i}];\n"
         for i, t in enumerate(tensors)
     )
-    guard = " && ".join(f'__builtin_cpu_supports("{f}")' for f in features) or "1"
+    guard = " && ".join(_asked(f) for f in features) or "1"
     text = runtime_text("abi.h")
     text = text.replace("/*FILL*/", fill.rstrip()).replace("/*TENSORS*/", set_tensors.rstrip())
     text = text.replace("FW_BAD_EXTENTS", check).replace("FW_CPU", guard)
     text = text.replace("FW_POINTS", points).replace("FW_SMALL_WORK", str(SMALL_WORK))
     text = text.replace("FW_ABI_NUMBER", str(ABI))
     return text + (runtime_text("ahead.h") if ahead else "")
+
+
+def _asked(feature: str) -> str:
+    """C text that is 1 where this CPU has a feature; not every compiler knows F16C by name."""
+    return "fw_has_f16c()" if feature == F16C else f'__builtin_cpu_supports("{feature}")'

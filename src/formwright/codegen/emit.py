@@ -13,11 +13,12 @@ from formwright.codegen.driver import (
     layout_text,
     runtime_text,
 )
+from formwright.codegen.elements import stored
 from formwright.codegen.fold import folded_program
 from formwright.codegen.linear import Range
 from formwright.codegen.places import tensor_place
 from formwright.codegen.registers import lanes_of
-from formwright.codegen.target import Target
+from formwright.codegen.target import Target, with_halves
 from formwright.codegen.tiles import statements
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Var
@@ -77,6 +78,10 @@ def emit_c(template: Template, assignment: Mapping[str, int], target: Target) ->
     lowest = [_lowest(p) for p in whole.scope.extents]
     order = [*(t.name for t in workload.inputs), workload.output.name]
     places = {b.name: tensor_place(b) for b in whole.globals}
+    for buffer in whole.globals:
+        if buffer.name == workload.output.name:
+            stored(buffer.name, places[buffer.name].kind, buffer.span)
+    target = with_halves(target, {p.kind.dtype for p in places.values()})
     tensors = [places[name] for name in order]
     fixed: list[tuple[str, str]] = [("int64_t", f"n_{n}") for n in extents]
     for place in tensors:

@@ -1,6 +1,7 @@
 """Instruction sets that C is emitted for: vector width, registers, compiler flags, CPUID guard."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from formwright.base.diagnostics import fail, nearest
@@ -33,6 +34,20 @@ AVX512 = Target(
 )
 AVX2 = Target("avx2", 8, 16, ("-mavx2", "-mfma"), ("avx2", "fma"))
 PLAIN = Target("plain", 4, 16, (), ())
+
+F16C = "f16c"
+
+
+def with_halves(target: Target, dtypes: Collection[str]) -> Target:
+    """The target of a program with these element types: f16 in AVX2 code is converted by F16C.
+
+    Every CPU with AVX2 that is known has it; the guard asks nevertheless. AVX-512 has its own,
+    and ``plain`` converts by integers, with the same bits.
+    """
+    if target != AVX2 or "f16" not in dtypes:
+        return target
+    return replace(target, flags=(*target.flags, "-mf16c"), features=(*target.features, F16C))
+
 
 TARGETS = {t.name: t for t in (AVX512, AVX2, PLAIN)}
 

@@ -47,14 +47,14 @@ FW_INLINE int fw_has_f16c(void) {
 }
 #else
 /* Exact: a subnormal is a multiple of 2^-24, a normal number's exponent moves by 112. */
-FW_INLINE float fw_get_f16(const uint16_t *p) {
+static __attribute__((noinline, unused)) float fw_get_f16(const uint16_t *p) {
     const uint32_t sign = (uint32_t)(*p & 0x8000) << 16, size = *p & 0x7fff;
     if (size < 0x400) return fw_from_bits(sign | fw_to_bits((float)size * 0x1p-24f));
     if (size < 0x7c00) return fw_from_bits(sign | ((size << 13) + (112u << 23)));
     return fw_from_bits(sign | 0x7f800000 | size << 13 | (size > 0x7c00 ? 0x400000 : 0));
 }
 /* To nearest even by integers; below 2^-14 the sum with 0.5 rounds at 2^-24. */
-FW_INLINE void fw_put_f16(uint16_t *p, float x) {
+static __attribute__((noinline, unused)) void fw_put_f16(uint16_t *p, float x) {
     const uint32_t bits = fw_to_bits(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
     uint32_t to;
     if (size > 0x7f800000) to = 0x7e00 | (size >> 13 & 0x3ff);
@@ -98,8 +98,10 @@ FW_INLINE fw_vec fw_load_i8(const int8_t *p) {
 #endif
 }
 
+/* Ends of rows are rare: calls keep the code small. */
+#define FW_CALLED static __attribute__((noinline, unused))
 #define FW_PARTS(name, type) \
-    FW_INLINE fw_vec fw_load_part_##name(const type *p, int64_t n) { \
+    FW_CALLED fw_vec fw_load_part_##name(const type *p, int64_t n) { \
         if (n >= FW_LANES) return fw_load_##name(p); \
         type part[FW_LANES] = {0}; \
         for (int64_t i = 0; i < n; i++) part[i] = p[i]; \
@@ -109,7 +111,7 @@ FW_PARTS(bf16, uint16_t)
 FW_PARTS(f16, uint16_t)
 FW_PARTS(i8, int8_t)
 #define FW_STORE_PARTS(name) \
-    FW_INLINE void fw_store_part_##name(uint16_t *p, fw_vec x, int64_t n) { \
+    FW_CALLED void fw_store_part_##name(uint16_t *p, fw_vec x, int64_t n) { \
         for (int64_t i = 0; i < FW_LANES && i < n; i++) fw_put_##name(p + i, x[i]); \
     }
 FW_STORE_PARTS(bf16)
