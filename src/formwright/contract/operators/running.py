@@ -6,8 +6,8 @@ every algorithm that rounds each operation of the formula at most once, in any o
 sums. ``TINY32`` is what one gradual underflow changes.
 
 Functions that f32 hardware does not round correctly have an allowance, which the contracts
-state: ``EXP_ULPS`` for exp, ``RSQRT_ULPS`` for 1/sqrt. Where exp(x) is below the least
-normal f32, zero is allowed too (``FLUSH``).
+state: ``EXP_ULPS`` for exp, ``RSQRT_ULPS`` for 1/sqrt. Where exp(x) is below twice
+the least normal f32 (``FLUSH``), zero is allowed too.
 """
 
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def exponential(a: Value) -> Value:
     """Its conditioning is the absolute error of the argument."""
     exact = np.exp(a.exact)
     grown = exact * np.expm1(np.minimum(a.error, 700.0))
-    flushed = np.where(exact - grown < FLUSH, FLUSH, 0.0)
+    flushed = np.where(exact - grown < 2 * FLUSH, 2 * FLUSH, 0.0)
     error = grown + (exact + grown) * (EXP_ERROR + 4 * U64) + flushed
     return Value(exact, np.where(np.isneginf(a.exact), 0.0, error))
 
