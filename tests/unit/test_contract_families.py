@@ -19,10 +19,10 @@ F = np.float32
 SHAPES: dict[str, dict[str, int]] = {
     "gemm": {"M": 11, "N": 13, "K": 1029},
     "gemv": {"N": 21, "K": 1029},
-    "softmax": {"R": 9, "C": 1029},
+    "softmax": {"R": 5, "C": 517},
     "rmsnorm": {"T": 9, "H": 1029},
-    "decode_attention": {"H": 2, "G": 3, "S": 517, "D": 40},
-    "prefill_attention": {"H": 2, "G": 2, "T": 45, "D": 24},
+    "decode_attention": {"H": 2, "G": 3, "S": 261, "D": 40},
+    "prefill_attention": {"H": 2, "G": 2, "T": 29, "D": 24},
     "gated_mlp": {"T": 3, "D": 131, "F": 517},
     "layernorm": {"T": 9, "H": 1029},
     "rope": {"T": 5, "N": 3, "H": 38},
@@ -225,7 +225,7 @@ def scaled_terms(arrays: Arrays) -> np.ndarray:
 RIGHT: dict[str, list[Callable[[Arrays], np.ndarray]]] = {
     "gemm": [gemm],
     "gemv": [gemv],
-    "softmax": [softmax, softmax_blocks, lambda a: softmax_blocks(a, block=1)],
+    "softmax": [softmax, softmax_blocks, lambda a: softmax_blocks(a, block=31)],
     "rmsnorm": [rmsnorm, rmsnorm_reordered],
     "decode_attention": [attention, attention_blocks],
     "prefill_attention": [attention, attention_blocks],

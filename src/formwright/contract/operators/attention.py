@@ -41,9 +41,8 @@ from formwright.contract.operators.family import (
 )
 from formwright.contract.operators.running import RSQRT_ERROR, Value
 
-ROWS: Final = 512
-"""Queries of a prompt that are worked out at one time: fewer make many small products, which are
-slow where BLAS has several threads and the machine other work."""
+SMALL: Final = 1 << 19
+"""Scores up to which all heads are worked out at one time."""
 
 
 def scores_of(q: F64, k: F64) -> tuple[Value, Mask]:
@@ -51,39 +50,42 @@ def scores_of(q: F64, k: F64) -> tuple[Value, Mask]:
 
     The mask tells rows of which a sum may overflow.
     """
-    size = np.abs(q) @ np.abs(k).T
-    scale = 1 / np.sqrt(float(q.shape[-1]))
+    across = np.swapaxes(k, -1, -2)
+    size = np.abs(q) @ np.abs(across)
     count = float(q.shape[-1])
+    scale = 1 / np.sqrt(count)
     terms = np.asarray(count)
     if not (q.all() and k.all()):
-        terms = np.asarray((q != 0).astype(np.float32) @ (k != 0).astype(np.float32).T, np.float64)
+        met = (q != 0).astype(np.float32) @ (across != 0).astype(np.float32)
+        terms = np.asarray(met, np.float64)
     growth = gamma(np.minimum(terms + 1, count)) + 1.01 * count * U64
     # Scaled after the sums: one product more. Scaled before: each term has one rounding more,
     # and may be denormal.
     error = (1 + RSQRT_ERROR) * scale * ((growth + 2.1 * U32 + RSQRT_ERROR) * size)
-    error = error + TINY32 * (np.abs(k).sum(axis=1) + 2 * terms + 2)
-    exact = (q @ k.T) * scale
-    found = Value(exact, np.where(size > 0, error, 0.0))
+    error = error + TINY32 * (np.abs(across).sum(axis=-2, keepdims=True) + 2 * terms + 2)
+    found = Value((q @ across) * scale, np.where(size > 0, error, 0.0))
     return found, np.asarray((size >= FLT_MAX).any(axis=-1, keepdims=True))
 
 
 def attend(q: F64, k: F64, v: F64, keep: Mask) -> Expected:
-    """One head: ``q`` [R,D], ``k`` [S,D], ``v`` [S,D]; ``keep`` [R,S]: the keys a row sees."""
+    """Heads: ``q`` [...,R,D], ``k`` and ``v`` [...,S,D]; ``keep`` [R,S]: the keys a row sees."""
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         scores, over = scores_of(q, k)
         over = over & np.isfinite(np.where(keep, scores.exact, 0)).all(axis=-1, keepdims=True)
         found = weights(scores, keep)
-        plain = np.where(np.isfinite(v), v, 0.0)
-        value = np.nan_to_num(found.exact) @ plain
+        good = bool(np.isfinite(v).all())
+        plain = v if good else np.where(np.isfinite(v), v, 0.0)
+        exact = np.nan_to_num(found.exact)
+        value = exact @ plain
         size, bound = _bound(found, plain, value)
-        free = (np.nan_to_num(found.total * found.exact) @ np.abs(plain) >= FLT_MAX) | over
+        free = ((found.total * exact) @ np.abs(plain) >= FLT_MAX) | over
         free = np.broadcast_to(free, value.shape) | (size + bound >= FLT_MAX)
-        if not np.isfinite(v).all():
+        if not good:
             value, unsure = _propagate(found, keep, v, value)
             free = free | unsure
         seen = np.where(keep, scores.exact, -np.inf)
-        lost = np.isnan(seen) | np.isposinf(seen)
-        lost_rows = lost.any(axis=-1, keepdims=True) | np.isneginf(seen).all(axis=-1, keepdims=True)
+        lost = ~(seen < np.inf)
+        lost_rows = lost.any(axis=-1, keepdims=True) | (seen == -np.inf).all(axis=-1, keepdims=True)
         value = np.where(lost_rows, np.nan, value)
     return Expected(value, np.nan_to_num(bound, posinf=np.inf), free & np.isfinite(value))
 
@@ -94,7 +96,7 @@ def _bound(found: Weights, v: F64, value: F64) -> tuple[F64, F64]:
     grown = np.where(np.isnan(grown), np.inf, grown)
     share = np.where(found.exact > 0, found.exact * grown, 0.0)
     # A convex combination of the values cannot be further off than they reach.
-    reach = np.abs(v).max(axis=0, keepdims=True) if len(v) else np.zeros((1, v.shape[1]))
+    reach = np.abs(v).max(axis=-2, keepdims=True)
     size = np.abs(value)
     far = np.isinf(share).any(axis=-1, keepdims=True)
     off = np.where(np.isfinite(share), share, 0.0) @ np.abs(v)
@@ -119,24 +121,19 @@ def _propagate(found: Weights, keep: Mask, v: F64, value: F64) -> tuple[F64, Mas
 
 def _decode(_: Contract, arrays: Arrays) -> Expected:
     q, k, v = (to_double(a) for a in arrays)
-    heads = [
-        attend(q[h], k[h], v[h], np.ones((q.shape[1], k.shape[1]), bool)) for h in range(len(q))
-    ]
-    return _joined(heads, q.shape)
+    keep = np.ones((q.shape[1], k.shape[1]), bool)
+    if q.shape[0] * keep.size <= SMALL:
+        return attend(q, k, v, keep)
+    return _joined([attend(q[h], k[h], v[h], keep) for h in range(len(q))], q.shape)
 
 
 def _prefill(_: Contract, arrays: Arrays) -> Expected:
     q, k, v = (to_double(a) for a in arrays)
-    tokens = q.shape[2]
-    keep = np.tri(tokens, dtype=bool)
-    parts = []
-    for head, group in np.ndindex(q.shape[:2]):
-        for first in range(0, tokens, ROWS):
-            rows = slice(first, min(first + ROWS, tokens))
-            # Keys behind the last of these queries are seen by none of them.
-            k_seen, v_seen = k[head, : rows.stop], v[head, : rows.stop]
-            parts.append(attend(q[head, group, rows], k_seen, v_seen, keep[rows, : rows.stop]))
-    return _joined(parts, q.shape)
+    keep = np.tri(q.shape[2], dtype=bool)
+    if q.shape[0] * q.shape[1] * keep.size <= SMALL:
+        return attend(q, k[:, None], v[:, None], keep)
+    heads = np.ndindex(q.shape[:2])
+    return _joined([attend(q[h, g], k[h], v[h], keep) for h, g in heads], q.shape)
 
 
 def _joined(parts: list[Expected], shape: tuple[int, ...]) -> Expected:

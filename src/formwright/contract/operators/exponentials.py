@@ -76,14 +76,13 @@ def weights(scores: Value, keep: Mask | None = None) -> Weights:
 
 def _rises(s: F64, worst: F64) -> F64:
     """How many other scores of the row may be larger than each, errors considered."""
-    rows = s.reshape(-1, s.shape[-1])
-    slack = np.broadcast_to(worst, (*s.shape[:-1], 1)).reshape(-1)
-    found = np.empty_like(rows)
-    for number, row in enumerate(rows):
-        ordered = np.sort(row)
-        if slack[number] > 0:
-            below = np.searchsorted(ordered, row - 2 * slack[number], side="left")
-            found[number] = len(row) - 1 - below
-        else:
-            found[number] = len(row) - np.searchsorted(ordered, row, side="right")
-    return found.reshape(s.shape)
+    size = s.shape[-1]
+    lowest = s - 2 * worst
+    # Thresholds stand behind the scores, so that a stable sort puts equal scores first.
+    both = np.concatenate([s, lowest], axis=-1)
+    order = np.argsort(both, axis=-1, kind="stable")
+    below = np.cumsum(order < size, axis=-1)
+    found = np.empty(both.shape)
+    np.put_along_axis(found, order, below.astype(np.float64), axis=-1)
+    # A score is above its own threshold, if there is any slack.
+    return np.asarray(np.maximum(size - found[..., size:] - (worst > 0), 0.0))
