@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -52,7 +53,19 @@ def shapes(queries: list[Query]) -> list[list[str]]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("name", ["shared_memory_tiling", "packed_gemm", "direct_gemm"])
+STAGES = Path(__file__).parents[1] / "stages"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "shared_memory_tiling",
+        "packed_gemm",
+        "direct_gemm",
+        str(STAGES / "softmax.fw"),
+        str(STAGES / "prefill_attention.fw"),
+    ],
+)
 def test_a_goal_of_its_slice_is_the_goal_of_the_program(name: str) -> None:
     template = inlined(load(name)[1])
     decisions = [d.name for d in template.decisions]
@@ -67,6 +80,29 @@ def test_a_goal_of_its_slice_is_the_goal_of_the_program(name: str) -> None:
         seen[same] += 1
         assert part is not None, goal.name
         assert shapes(list(part.build())) == shapes(list(goal.build())), goal.name
+
+
+@pytest.fixture(scope="module")
+def softmax() -> Database:
+    database = Database(None, "test")
+    assert proved(database, edited((STAGES / "softmax.fw").read_text())).verdict == "proved"
+    return database
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("z[i*Rr+r] = tot[r]", "z[i*Rr] = tot[r]"),
+        ("max(c < C) X[R,c]", "max(c < C) 2 * X[R,c]"),
+        ("sum(c < C) exp(X[R,c] - m[R])", "sum(c < C) exp(X[R,c])"),
+    ],
+)
+def test_what_a_stage_means_is_part_of_every_node_about_terms(
+    softmax: Database, change: tuple[str, str]
+) -> None:
+    again = proved(softmax, edited((STAGES / "softmax.fw").read_text(), change))
+    assert again.verdict == "unresolved"
+    assert {"phantom", "coverage"} & asked_again(again)
 
 
 @pytest.fixture(scope="module")
