@@ -60,6 +60,10 @@ def helpers(
     return ctypes.CDLL(str(folder / "helpers.so"))
 
 
+FLUSHED = 2.0**-125.49
+"""Results below it may be zero: the contract allows it, and another factor would cost time."""
+
+
 def applied(function: Any, *arrays: Array, out: Any) -> Array:
     result = np.empty(len(arrays[0]), out)
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays, result)]
@@ -97,15 +101,14 @@ def test_exp_is_within_two_units_in_the_last_place(helpers: ctypes.CDLL) -> None
 
 
 def test_exp_at_its_ends(helpers: ctypes.CDLL) -> None:
-    ends = [0.0, -0.0, np.inf, -np.inf, np.nan, 88.7228, -103.972, -103.0, 1e30, -1e30, 1.0]
+    ends = [0.0, -0.0, np.inf, -np.inf, np.nan, 88.7228, -103.0, 1e30, -1e30, 1.0, 89.0]
     x = np.array([*ends, *[0.0] * 5], np.float32)
     y = applied(helpers.exps, x, out=np.float32)
     assert y[0] == y[1] == 1
-    assert np.isinf(y[[2, 8]]).all()
-    assert y[3] == y[9] == 0
+    assert np.isinf(y[[2, 7, 10]]).all()
+    assert (y[[3, 6, 8]] == 0).all()
     assert np.isnan(y[4])
     assert 3.402e38 < y[5] < np.inf
-    assert y[6] == y[7] == 0
 
 
 @pytest.mark.parametrize("kind", ["bf16", "f16"])

@@ -94,7 +94,7 @@ def test_a_row_with_nan_is_nan_and_the_others_are_not(tmp_path: Path) -> None:
     operator.call(far.shape, (far, y))
     assert y[0, 0] == 1
     assert y[0, 1] == y[0, 3] == 0
-    assert 0 < y[0, 2] < 2e-39, "exp goes down through the subnormal numbers"
+    assert y[0, 2] < 2e-38, "below 2^-125.5 exp may be zero"
 
 
 @pytest.mark.parametrize("target", [None, SLOW_PLAIN])
