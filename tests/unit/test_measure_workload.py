@@ -10,6 +10,7 @@ from formwright.measure.judge import judge
 from formwright.measure.outcome import Ok
 from formwright.measure.tensors import widened
 from formwright.measure.workload import SymmetricWorkload, Variant
+from formwright.qualify import timing
 from formwright.qualify.timing import operator_workload
 
 SMALL = {"M": 5, "N": 6, "K": 7, "R": 4, "C": 9, "T": 4, "H": 3, "G": 2, "S": 8, "D": 6, "F": 5}
@@ -93,3 +94,41 @@ def test_bfloat16_is_widened_exactly() -> None:
     contract = operator("softmax").contract(dtypes="bf16")
     (array,) = inputs(contract, "normal", {"R": 3, "C": 5}, 1)
     assert (widened(array) == array.astype(np.float32)).all()
+
+
+def test_inputs_that_are_not_packed_move_too_where_their_axis_is_their_own() -> None:
+    workload = made("gemm", "f32", ahead=("B",))
+    contract = operator("gemm").contract(ahead=("B",))
+    arrays, variant = workload.load(0)
+    views = [a.copy() for a in arrays]
+    for seed in range(6):
+        variant = workload.vary(views, variant, (1,) if seed % 2 else (0,), seed)
+        fresh = expected(contract, "normal", tuple(views))
+        value, tolerance = workload.expected(variant)
+        assert np.abs(value - fresh.value).max() < 1e-9
+        assert np.allclose(tolerance, fresh.bound)
+    assert {a.axis for a in variant.axes} == {1}
+    assert {a.axis for a in variant.late} == {0}
+
+
+def test_of_a_large_output_some_rows_are_held_against_the_reference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timing, "REFERENCE_FLOPS", 1)
+    contract = operator("gemm").contract()
+    workload = operator_workload(contract, {"M": 64, "N": 6, "K": 5}, seed=3)
+    views, variant = changed(workload, times=4)
+    fresh = expected(contract, "normal", tuple(views))
+    value, tolerance = workload.expected(variant)
+    held = np.isfinite(tolerance)
+    assert held.all(axis=1).sum() == held.any(axis=1).sum() == timing.LEAST_SLICES
+    assert np.abs(value - fresh.value)[held].max() < 1e-9
+    right = fresh.value.astype(np.float32)
+    assert workload.right(variant, right)
+    row = int(np.argmax(held[:, 0]))
+    right[row, 2] += 1
+    assert not workload.right(variant, right)
+    lost = fresh.value.astype(np.float32)
+    lost[int(np.argmin(held[:, 0]))] = np.nan
+    assert not workload.right(variant, lost)
+    assert not isinstance(judge(lost, value, tolerance), Ok)

@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
+
 from formwright.base.digest import digest_file
 from formwright.contract.contract import Contract
-from formwright.contract.inputs import inputs
+from formwright.contract.inputs import inputs, sliced_axes, slices
 from formwright.contract.operators import operator
 from formwright.contract.reference import expected
 from formwright.measure.machine import Frequency, frequency
@@ -14,12 +16,17 @@ from formwright.measure.plan import Plan
 from formwright.measure.programs import Baseline, Native, Program
 from formwright.measure.session import default_cores
 from formwright.measure.statistics import Distribution, ratio, tail_ratio, verdict
-from formwright.measure.tensors import Case, Tensor
+from formwright.measure.tensors import Array, Case, Tensor
 from formwright.measure.timing import measure_interleaved
 from formwright.measure.workload import SymmetricWorkload
 
 CASES = 2
 """Inputs whose reference is worked out; slots take them in turn and change them exactly."""
+LARGE_BYTES = 64 << 20
+"""Inputs beyond this are drawn once: what tells slots apart are the changes."""
+REFERENCE_FLOPS = 1 << 30
+"""A larger reference is worked out for some slices of the output's first axis instead."""
+LEAST_SLICES = 16
 
 TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8"}
 """What NumPy calls the element types of a contract."""
@@ -30,23 +37,40 @@ def operator_workload(
 ) -> SymmetricWorkload:
     """Contiguous tensors of ``contract`` at ``extents`` with references from ``seed``.
 
-    The cases have the inputs in common that are packed ahead.
+    The cases have the inputs in common that are packed ahead. Of large outputs a few slices,
+    drawn from ``seed``, are held against the reference; the others must be numbers.
     """
     tensors = tuple(
         Tensor(o.name, contract.shape(o, extents), o.role == "output", TYPES[o.dtype])
         for o in contract.operands
     )
     ahead = tuple(i for i, o in enumerate(contract.inputs) if o.name in contract.ahead)
+    large = sum(t.bytes for t in tensors if not t.output) > LARGE_BYTES
     cases: list[Case] = []
-    for number in range(CASES):
+    for number in range(1 if large and not ahead else CASES):
         arrays = list(inputs(contract, "normal", extents, seed + number))
         for index in ahead if cases else ():
             arrays[index] = cases[0].inputs[index]
-        want = expected(contract, "normal", tuple(arrays))
-        cases.append(Case(tuple(arrays), want.value, want.bound))
+        cases.append(_case(contract, extents, tuple(arrays), seed + number))
     sizes = tuple(extents[e.name] for e in contract.extents)
     symmetries = operator(contract.operator).symmetries(contract)
     return SymmetricWorkload(tensors, sizes, tuple(cases), symmetries, ahead)
+
+
+def _case(
+    contract: Contract, extents: Mapping[str, int], arrays: tuple[Array, ...], seed: int
+) -> Case:
+    shape = contract.shape(contract.output, extents)
+    work = operator(contract.operator).work(contract, extents)
+    count = max(LEAST_SLICES, int(shape[0] * REFERENCE_FLOPS / max(1, work.flops)))
+    if count >= shape[0] or sliced_axes(contract) is None:
+        want = expected(contract, "normal", arrays)
+        return Case(arrays, want.value, want.bound)
+    picked = np.sort(np.random.default_rng(seed).choice(shape[0], count, replace=False))
+    want = expected(contract, "normal", slices(contract, arrays, picked))
+    value, bound = np.zeros(shape), np.full(shape, np.inf)
+    value[picked], bound[picked] = want.value, want.bound
+    return Case(arrays, value, bound)
 
 
 def time_programs(
