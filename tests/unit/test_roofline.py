@@ -4,6 +4,8 @@ import pytest
 from roofline_cache import simulated
 
 from formwright.base.source import Source
+from formwright.ir.expr import Expr
+from formwright.ir.interval import Interval, bounds
 from formwright.ir.template import Template
 from formwright.lang import load, parse
 from formwright.roofline import (
@@ -16,6 +18,8 @@ from formwright.roofline import (
     point_of,
     roofs_of,
 )
+from formwright.roofline.nest import Guard, Loop, Node, Point
+from formwright.roofline.spans import Spans
 from formwright.roofline.sums import total
 from formwright.roofline.traffic import Memory
 
@@ -230,3 +234,30 @@ def test_sums_of_even_stretches_and_odd_ends(length: int) -> None:
     found = total(of, 0, length)
     assert {k: v for k, v in found.items() if v} == {k: v for k, v in whole.items() if v}
     assert len(looked) <= 60
+
+
+@pytest.mark.parametrize("name", ["packed_gemm", "prefill_attention_blocks", "softmax_rows"])
+def test_spans_are_the_bounds(name: str) -> None:
+    template = _template(name)
+    picked = {d.name: d.menu[-1] for d in template.decisions}
+    extents = {p.name: 37 + n for n, p in enumerate(template.scope.extents)}
+    nest = nest_of(template, extents, picked)
+    spans, seen = Spans(), 0
+    waiting: list[tuple[Node, dict[str, Interval]]] = [(nest.root, dict(nest.fixed))]
+    while waiting:
+        node, ranges = waiting.pop()
+        asked: list[Expr] = []
+        match node:
+            case Loop(var, lo, hi, body):
+                asked += [lo, hi]
+                inside = {**ranges, var: Interval(1, 2)}
+                waiting += [(n, inside) for n in body]
+            case Guard(_, body):
+                waiting += [(n, ranges) for n in body]
+            case Point(reads, write):
+                asked += [i for a in (*reads, write) for i in a.index]
+        for expr in asked:
+            found = bounds(expr, ranges)
+            assert spans(expr, ranges) == (found.lo, found.hi)
+            seen += 1
+    assert seen > 15

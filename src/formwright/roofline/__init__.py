@@ -1,15 +1,15 @@
 """Operations and bytes of a program at each memory level, and the roofs of a chip over them.
 
-``nest`` makes a tree of a template's program; ``cells`` and ``sums`` count what it touches;
-``traffic`` applies the rule that says where reuse is caught; ``levels`` are a chip's memories and
-roofs; ``point`` puts a measured time under them. All of it is ``modelled``: nothing here has looked
-at a counter of the machine. ``docs/roofline.md`` says the model and its assumptions.
+``nest`` makes a tree of a template's program; ``spans``, ``cells`` and ``sums`` count what it
+touches; ``traffic`` applies the rule that says where reuse is caught; ``levels`` are a chip's
+memories and roofs; ``point`` puts a measured time under them. All of it is ``modelled``: nothing
+here has looked at a counter of the machine. ``docs/roofline.md`` says the model and its assumptions.
 """
 
-from formwright.roofline.cells import UnboundedError
 from formwright.roofline.levels import Level, Roofs, roofs_of
 from formwright.roofline.nest import nest_of
 from formwright.roofline.point import Intensity, LevelUse, Point, Verdict, intensity_of, point_of
+from formwright.roofline.spans import UnboundedError
 from formwright.roofline.traffic import Moved, moved, operations
 
 __all__ = [

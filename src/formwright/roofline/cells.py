@@ -1,21 +1,13 @@
 """How many cells, and bytes, the accesses of a nest touch: boxes of a buffer's index space."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from math import prod
 
-from formwright.ir.expr import Expr, Num, num
-from formwright.ir.interval import Bound, Interval, bounds
+from formwright.ir.expr import Num, num
 from formwright.ir.program import Access, Buffer
-from formwright.ir.rewrite import free_names
 from formwright.ir.types import BYTES
-
-Ranges = Mapping[str, Interval]
-
-
-class UnboundedError(Exception):
-    """An index without a bound: no footprint can be given."""
+from formwright.roofline.spans import Ranges, Spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +26,7 @@ class Side:
 Box = tuple[Side, ...]
 
 
-def box_of(access: Access, buffer: Buffer, ranges: Ranges) -> Box | None:
+def box_of(access: Access, buffer: Buffer, ranges: Ranges, spans: Spans) -> Box | None:
     """The cells of ``access`` while its names run through ``ranges``; ``None`` if there are none.
 
     A rectangle around them: exact where each dimension has names of its own, as in the templates
@@ -42,26 +34,24 @@ def box_of(access: Access, buffer: Buffer, ranges: Ranges) -> Box | None:
     """
     sides = []
     for number, index in enumerate(access.index):
-        found = bounds(index, ranges)
-        lo, hi = whole(found.lo), whole(found.hi)
+        lo, hi = spans(index, ranges)
         if access.clip:
-            top = bounds(buffer.shape[number], ranges).hi
-            lo, hi = max(lo, 0), min(hi, whole(top) - 1)
+            lo, hi = max(lo, 0), min(hi, spans(buffer.shape[number], ranges)[1] - 1)
         if lo > hi:
             return None
-        sides.append(Side(lo, hi, min(hi - lo + 1, _values(free_names(index), ranges))))
+        sides.append(Side(lo, hi, min(hi - lo + 1, spans.values(index, ranges))))
     if access.generation is not None:
-        found = bounds(access.generation, ranges)
-        lo, hi = whole(found.lo), whole(found.hi)
-        sides.insert(0, Side(lo, hi, min(hi - lo + 1, _values(_names(access), ranges))))
+        lo, hi = spans(access.generation, ranges)
+        count = min(hi - lo + 1, spans.values(access.generation, ranges))
+        sides.insert(0, Side(lo, hi, count))
     return tuple(sides)
 
 
-def in_storage(box: Box, buffer: Buffer, ranges: Ranges) -> Box:
+def in_storage(box: Box, buffer: Buffer, ranges: Ranges, spans: Spans) -> Box:
     """``box`` where generations share the slots of a ring."""
     if len(box) == len(buffer.shape) or buffer.ring is None:
         return box
-    slots = whole(bounds(buffer.ring, ranges).hi)
+    slots = spans(buffer.ring, ranges)[1]
     first = box[0]
     return (Side(0, min(first.length, slots) - 1, min(first.count, slots)), *box[1:])
 
@@ -120,20 +110,3 @@ def _pitch(buffer: Buffer, dimension: int, size: int) -> int:
 
 def _lines(size: int, line: int) -> int:
     return -(-size // line)
-
-
-def _names(access: Access) -> frozenset[str]:
-    parts: list[Expr] = [] if access.generation is None else [access.generation]
-    return frozenset().union(*(free_names(p) for p in parts))
-
-
-def _values(names: frozenset[str], ranges: Ranges) -> int:
-    """How many values the names can have together."""
-    return prod(whole(ranges[n].hi) - whole(ranges[n].lo) + 1 for n in names if n in ranges)
-
-
-def whole(bound: Bound) -> int:
-    """The bound as an integer; raises :class:`UnboundedError` for an infinite one."""
-    if isinstance(bound, float):
-        raise UnboundedError
-    return int(bound) if isinstance(bound, Fraction) else bound

@@ -88,7 +88,7 @@ def intensity_of(
 ) -> Intensity:
     """Of one design at one workload (``parameters``: extents, agents, chip fields of the scope).
 
-    Raises :class:`formwright.roofline.cells.UnboundedError` where an index has no bound.
+    Raises :class:`formwright.roofline.spans.UnboundedError` where an index has no bound.
     """
     nest = nest_of(template, parameters, assignment)
     by_level = {level.name: moved(nest, level.inner) for level in roofs.levels}

@@ -11,8 +11,9 @@ from typing import assert_never
 from formwright.ir.expr import Compare, Expr, Logic, Not
 from formwright.ir.interval import Interval, bounds
 from formwright.ir.program import Access, Home
-from formwright.roofline.cells import Box, Ranges, box_of, in_storage, union_bytes, whole
+from formwright.roofline.cells import Box, box_of, in_storage, union_bytes
 from formwright.roofline.nest import Guard, Loop, Nest, Node, Point
+from formwright.roofline.spans import Ranges, Spans
 from formwright.roofline.sums import total
 
 
@@ -51,7 +52,7 @@ def operations(nest: Nest) -> dict[str, int]:
 def moved(nest: Nest, memory: Memory) -> tuple[Moved, ...]:
     """Bytes between ``memory`` and what lies beyond it, by buffer; none where none moves.
 
-    Raises :class:`formwright.roofline.cells.UnboundedError` where an index has no bound.
+    Raises :class:`formwright.roofline.spans.UnboundedError` where an index has no bound.
     """
     amounts = _Walk(nest, memory).amounts(nest.root, dict(nest.fixed))
     found = []
@@ -78,6 +79,7 @@ class _Walk:
     def __init__(self, nest: Nest, memory: Memory | None) -> None:
         self.nest = nest
         self.memory = memory
+        self.spans = Spans()
         self.known: dict[tuple[int, tuple[object, ...]], dict[str, int]] = {}
         self.allocated: dict[int, frozenset[str]] = {}
 
@@ -105,7 +107,7 @@ class _Walk:
         return found
 
     def loop(self, node: Loop, ranges: dict[str, Interval]) -> dict[str, int]:
-        lo, hi = whole(bounds(node.lo, ranges).lo), whole(bounds(node.hi, ranges).hi)
+        lo, hi = self.spans(node.lo, ranges)[0], self.spans(node.hi, ranges)[1]
         if lo >= hi:
             return {}
         if self.memory is not None:
@@ -170,7 +172,7 @@ class _Walk:
                     for inner in body:
                         self.touch(inner, ranges, found)
             case Loop(var, lo, hi, body):
-                first, last = bounds(lo, ranges).lo, bounds(hi, ranges).hi
+                first, last = self.spans(lo, ranges)[0], self.spans(hi, ranges)[1]
                 if first < last:
                     inside = {**ranges, var: Interval(first, last - 1)}
                     for inner in body:
@@ -186,13 +188,13 @@ class _Walk:
         kinds: tuple[str, ...],
     ) -> None:
         buffer = self.nest.buffers[access.buffer]
-        box = box_of(access, buffer, ranges)
+        box = box_of(access, buffer, ranges, self.spans)
         if box is None:
             return
         touched = found.setdefault(access.buffer, _Touched([], [], [], []))
         for kind in kinds:
             getattr(touched, kind).append(box)
-        touched.stored.append(in_storage(box, buffer, ranges))
+        touched.stored.append(in_storage(box, buffer, ranges, self.spans))
 
     def observe(
         self,
@@ -217,10 +219,10 @@ class _Walk:
                     for inner in body:
                         self.observe(inner, ranges, seen, first)
             case Loop(var, lo, hi, body):
-                a, b = bounds(lo, ranges), bounds(hi, ranges)
-                seen.append((b.lo - a.hi, b.hi - a.lo))
-                if a.lo < b.hi:
-                    inside = {**ranges, var: Interval(a.lo, b.hi - 1)}
+                (a, b), (c, d) = self.spans(lo, ranges), self.spans(hi, ranges)
+                seen.append((c - b, d - a))
+                if a < d:
+                    inside = {**ranges, var: Interval(a, d - 1)}
                     for inner in body:
                         self.observe(inner, inside, seen, first)
             case _:
@@ -234,7 +236,7 @@ class _Walk:
         first: dict[str, tuple[int, ...]],
     ) -> None:
         buffer = self.nest.buffers[access.buffer]
-        box = box_of(access, buffer, ranges)
+        box = box_of(access, buffer, ranges, self.spans)
         if box is None:
             seen.append(None)
             return
@@ -243,16 +245,16 @@ class _Walk:
         seen.append(tuple((s.length, s.count) for s in box))
         seen.append(tuple(a - b for a, b in zip(corner, start, strict=True)))
         if access.clip:
-            seen.append(_beyond(access, box, ranges))
+            seen.append(_beyond(access, box, ranges, self.spans))
 
 
-def _beyond(access: Access, box: Box, ranges: Ranges) -> tuple[object, ...]:
+def _beyond(access: Access, box: Box, ranges: Ranges, spans: Spans) -> tuple[object, ...]:
     """How much of each side is clipped away."""
     sides = box[len(box) - len(access.index) :]
     found: list[object] = []
     for index, side in zip(access.index, sides, strict=True):
-        free = bounds(index, ranges)
-        found.append((side.lo - free.lo, free.hi - side.hi))
+        lo, hi = spans(index, ranges)
+        found.append((side.lo - lo, hi - side.hi))
     return tuple(found)
 
 
