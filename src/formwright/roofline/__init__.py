@@ -3,7 +3,7 @@
 ``nest`` makes a tree of a template's program; ``spans``, ``cells`` and ``sums`` count what it
 touches; ``traffic`` applies the rule that says where reuse is caught; ``levels`` are a chip's
 memories and roofs; ``point`` puts a measured time under them. All of it is ``modelled``: nothing
-here has looked at a counter of the machine. ``docs/roofline.md`` says the model and its assumptions.
+here has looked at a counter of the machine. The model and its assumptions: ``docs/roofline.md``.
 """
 
 from formwright.roofline.levels import Level, Roofs, roofs_of
