@@ -29,7 +29,7 @@ EXP_ERROR: Final = 2 * EXP_ULPS * U32
 RSQRT_ERROR: Final = 2 * RSQRT_ULPS * U32
 
 FLUSH: Final = 2.0**-126
-"""The least normal f32: below it exp may give zero."""
+"""The least normal f32: below twice it exp may give zero."""
 
 
 @dataclass(frozen=True, slots=True)
