@@ -87,19 +87,32 @@ WRONG = {
     ),
     "scratch not set to zero": Wrong(
         "defined",
-        "reads scratch memory that it has not written",
+        "it reads memory that it has not written: scratch, heap or stack",
         """float *w = scratch;
         CELLS { float *x = w + (i * N + j) % 999;
           EACH(k, K) *x += A(i, k) * B(k, j);
           C(i, j) = *x; *x = 0; }""",
     ),
     "heap not set to zero": Wrong(
-        "repeatable",
-        "in a later call",
+        "defined",
+        "it reads memory that it has not written: scratch, heap or stack",
         """float *w = malloc(4096);
         CELLS { float *x = w + j % 999;
           EACH(k, K) *x += A(i, k) * B(k, j);
           C(i, j) = *x; *x = i == M - 1 ? 3 : 0; }
+        free(w);""",
+    ),
+    "stack not set to zero": Wrong(
+        "defined",
+        "it reads memory that it has not written: scratch, heap or stack",
+        """volatile float w[512];
+        CELLS { float s = w[j % 512]; EACH(k, K) s += A(i, k) * B(k, j); C(i, j) = s; }""",
+    ),
+    "a heap block one element short": Wrong(
+        "returns",
+        "beyond a block that it allocated",
+        """float *w = malloc(4 * N - 4);
+        EACH(i, M) { EACH(j, N) { SUM(float, A(i, k)); w[j] = s; } EACH(j, N) C(i, j) = w[j]; }
         free(w);""",
     ),
     "a race between threads": Wrong("threads", "with more threads", RACE, SPLIT),

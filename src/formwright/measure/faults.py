@@ -27,7 +27,8 @@ _PURPOSES = {
 def read_fault(layout: Layout, address: int, number: int, detail: int) -> Failure:
     """The outcome of signal ``number`` at ``address`` (relative to the base of the slots).
 
-    ``detail`` is the number of the system call for SIGSYS, else 1 when the access was a write.
+    ``detail`` is the number of the system call for SIGSYS, else 1 when the access was a write,
+    and 2 more when it was just behind a block of the heap.
     """
     if number == signal.SIGSYS:
         return _forbidden(detail)
@@ -37,9 +38,11 @@ def read_fault(layout: Layout, address: int, number: int, detail: int) -> Failur
         return Crashed(number)
     found = layout.locate(address)
     if found is None:
-        return Crashed(number, f"{'write' if detail else 'read'} of memory that is not mapped")
+        access_word = "write" if detail & 1 else "read"
+        where = "beyond a block that it allocated" if detail & 2 else "of memory that is not mapped"
+        return Crashed(number, f"{access_word} {where}")
     block, offset = found
-    access: Access = "write" if detail else "read"
+    access: Access = "write" if detail & 1 else "read"
     name = block.tensor.name
     if 0 <= offset < block.span:
         return Mutated(name) if not block.tensor.output else Crashed(number)

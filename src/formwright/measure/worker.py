@@ -12,14 +12,15 @@ from pathlib import Path
 from formwright.base.host import cache_folder, find_compiler
 from formwright.measure.outcome import MeasureError, Refused
 
-FLAGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra")
+FLAGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra", "-fno-builtin-malloc", "-rdynamic")
+"""``-rdynamic``: libraries find the functions of ``heap.h`` in the worker."""
 
 
 @functools.cache
 def worker_binary() -> Path:
     """The compiled worker. Raises ``MeasureError`` where it cannot be compiled."""
     native = resources.files("formwright.measure") / "native"
-    sources = {name: (native / name).read_bytes() for name in ("worker.c", "confine.h")}
+    sources = {name: (native / name).read_bytes() for name in ("worker.c", "confine.h", "heap.h")}
     compiler = find_compiler()
     if compiler is None:
         raise MeasureError(Refused("no C compiler: install gcc or clang"))

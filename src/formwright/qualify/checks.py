@@ -29,7 +29,7 @@ FIRST: Final[Mapping[str, str]] = {
 LAST: Final[Mapping[str, str]] = {
     "metamorphic": "two calls whose inputs are related give outputs that are related so",
     "previous_output": "what the output held before does not matter",
-    "defined": "it reads no scratch memory that it did not write",
+    "defined": "it reads no scratch, heap or stack memory that it did not write",
     "alignment": "tensors aligned to one element are enough",
     "strides": "rows may be padded, by NaN",
     "threads": "the qualified number of threads gives the same result",

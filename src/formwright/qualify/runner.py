@@ -193,7 +193,9 @@ class Runner:
                 detail = "the result depends on what the output held before (it held NaN)"
                 return Fault("previous_output", detail, kind, fault.finding)
             if self._right(trial, kind, arrays, poison_scratch=False):
-                detail = "it reads scratch memory that it has not written (it held NaN)"
+                detail = (
+                    "it reads memory that it has not written: scratch, heap or stack (it held NaN)"
+                )
                 return Fault("defined", detail, kind, fault.finding)
         if trial.group == "plain" or not self._right(plain(trial), kind, arrays):
             return fault

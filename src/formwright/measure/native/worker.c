@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "confine.h"
+#include "heap.h"
 
 enum { HELLO = 0, READY = 1, DONE = 2, FAILED = 3, FAULT = 4, REFUSED = 5 };
 enum { CALL = 1, PREPARE = 2, EVICT = 3 };
@@ -93,6 +94,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 #else
     (void)context;
 #endif
+    if (number == SIGSEGV && fw_beyond_heap((uintptr_t)info->si_addr)) detail |= 2;
     if (number == SIGSYS) detail = (uint64_t)info->si_syscall;
     answer(FAULT, number, (uint64_t)(uintptr_t)info->si_addr, detail, NULL);
     _exit(128 + number);
@@ -105,6 +107,13 @@ static void watch_faults(void) {
     sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaction(numbers[i], &action, NULL);
+}
+
+/* What a kernel finds on its stack is as little its own as what it finds in scratch. */
+static __attribute__((noinline)) void soil_stack(void) {
+    char room[1 << 16];
+    memset(room, 0xFF, sizeof room);
+    __asm__ volatile("" : : "r"(room) : "memory");
 }
 
 static void limit(int what, uint64_t value) {
@@ -232,6 +241,7 @@ int main(int argc, char **argv) {
     }
     char memory[32];
     snprintf(memory, sizeof memory, "%lld", (long long)(scratch_size + packed_size));
+    fw_heap = (s->flags & POISON_SCRATCH) != 0;
     answer(READY, 0, (uint64_t)(uintptr_t)base, level, memory);
 
     for (;;) {
@@ -245,7 +255,10 @@ int main(int argc, char **argv) {
         for (uint32_t i = 0; i < c->count && code == 0; i++) {
             const uint32_t slot = c->order[i];
             void *const *tensors = table + (size_t)slot * s->tensors;
-            if (s->flags & POISON_SCRATCH) memset(scratch, 0xFF, (size_t)scratch_size);
+            if (s->flags & POISON_SCRATCH) {
+                memset(scratch, 0xFF, (size_t)scratch_size);
+                soil_stack();
+            }
             if (c->operation == PREPARE) {
                 if (!packed[slot]) packed[slot] = guarded(packed_size);
                 code = prepare(tensors, strides, extents, scratch, scratch_size, s->threads,
