@@ -48,16 +48,16 @@ def chip(tmp_path: Path) -> str:
 
 def test_a_template_by_name(chip: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "report"
-    command = ["roofline", "packed_gemm", "--chip", chip, *SHAPE, "--json", "--svg", str(folder)]
+    command = ["roofline", "direct_gemm", "--chip", chip, *SHAPE, "--json", "--svg", str(folder)]
     assert run(command) == 0
     found = json.loads(capsys.readouterr().out)
-    kernel = found["kernels"]["packed_gemm"]
+    kernel = found["kernels"]["direct_gemm"]
     assert found["evidence"] == "modelled"
     assert kernel["timed"] == "modelled"
     assert kernel["levels"]["dram"]["bytes"] == 4 * (64 * 96 + 96 * 128 + 64 * 128)
     assert any("l1_bandwidth" in why for why in found["missing"])
     text = (folder / "roofline.txt").read_text(encoding="utf-8")
-    assert "packed_gemm (M=64 N=128 K=96)" in text
+    assert "direct_gemm (M=64 N=128 K=96)" in text
     assert "modelled" in text
     ElementTree.parse(folder / "roofline.svg")
 
@@ -183,7 +183,9 @@ def test_artifacts_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_packed_ahead_is_no_part_of_the_call(
     chip: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    picked = "Mr=4,Nr=16,Kc=128,Mc=96,Jb=4,Ib=16"
     command = ["roofline", "packed_gemm_ahead", "--chip", chip, *SHAPE, "--json"]
+    command += ["--assign", picked]
     found = []
     for more in ([], ["--ahead"]):
         assert run([*command, *more]) == 0
