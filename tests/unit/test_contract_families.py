@@ -26,6 +26,7 @@ SHAPES: dict[str, dict[str, int]] = {
     "gated_mlp": {"T": 3, "D": 131, "F": 517},
     "layernorm": {"T": 9, "H": 1029},
     "rope": {"T": 5, "N": 3, "H": 38},
+    "gemm_batched": {"B": 3, "M": 5, "N": 7, "K": 1029},
     "gemm_bias": {"M": 5, "N": 13, "K": 1029},
     "gemm_residual": {"M": 5, "N": 13, "K": 1029},
     "gemm_relu": {"M": 5, "N": 13, "K": 1029},
@@ -232,6 +233,7 @@ RIGHT: dict[str, list[Callable[[Arrays], np.ndarray]]] = {
     "gated_mlp": [gated_mlp, gated_mlp_other],
     "layernorm": [layernorm],
     "rope": [rope],
+    "gemm_batched": [gemm],
     "gemm_bias": [epilogue(lambda p, o: p + o[0]), started],
     "gemm_residual": [epilogue(lambda p, o: p + o[0]), started],
     "gemm_relu": [epilogue(relu)],
@@ -395,6 +397,12 @@ WRONG: dict[str, dict[str, Callable[[Arrays], np.ndarray]]] = {
         "the other way": lambda a: rope(a, sign=-1.0),
         "no turn": lambda a: rope(a, sign=0.0),
         "angles of the first token": lambda a: rope((a[0], a[1][:1] + 0 * a[1], a[2])),
+    },
+    "gemm_batched": {
+        "first matrix of the batch": lambda a: gemm((a[0], a[1][:1])),
+        "dropped tail": lambda a: gemm((short(a[0].astype(F)), a[1])),
+        "dropped lane": lambda a: gemm((lane(a[0].astype(F)), a[1])),
+        "16-bit left": lambda a: half(a[0].astype(F)) @ a[1].astype(F),
     },
     "gemm_bias": {
         "no bias": epilogue(lambda p, _: p),

@@ -13,6 +13,7 @@ F = torch.nn.functional
 
 SHAPES = {
     "gemm": {"M": 5, "N": 7, "K": 65},
+    "gemm_batched": {"B": 3, "M": 5, "N": 7, "K": 65},
     "gemv": {"N": 7, "K": 65},
     "softmax": {"R": 5, "C": 65},
     "rmsnorm": {"T": 5, "H": 65},
@@ -28,7 +29,7 @@ def computed(name: str, tensors: list) -> object:
     """The operator by torch's own functions, in float64."""
     first, *others = tensors
     match name.removesuffix("_int8"):
-        case "gemv" | "gemm":
+        case "gemv" | "gemm" | "gemm_batched":
             product = first @ others[0]
             return product * others[1] if len(others) > 1 else product
         case "gemm_bias" | "gemm_residual":

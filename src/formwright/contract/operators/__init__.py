@@ -5,6 +5,7 @@ from typing import Final
 
 from formwright.base.diagnostics import fail, nearest
 from formwright.contract.operators.attention import DECODE, PREFILL
+from formwright.contract.operators.batched import GEMM_BATCHED
 from formwright.contract.operators.epilogues import (
     GEMM_BIAS,
     GEMM_RELU,
@@ -31,6 +32,7 @@ _ALL: Final = (
     PREFILL,
     LAYERNORM,
     ROPE,
+    GEMM_BATCHED,
     GEMM_BIAS,
     GEMM_RESIDUAL,
     GEMM_RELU,

@@ -115,6 +115,18 @@ def _nonfinite(contract: Contract, rng: Generator, values: Values) -> Arrays:
     return q, k, v
 
 
+def _lost(contract: Contract, rng: Generator, values: Values) -> Arrays:
+    """Scores of minus infinity: the first half of the keys, and all of every other head.
+
+    Their weight is zero, whenever they are met; a row that sees no other key is NaN.
+    """
+    q, k, v = _dense(1.0, contract, rng, values)
+    q[..., 0] = np.abs(q[..., 0]) + 0.5
+    k[:, : (k.shape[1] + 1) // 2, 0] = -np.inf
+    k[1::2, :, 0] = -np.inf
+    return q, k, v
+
+
 def _masked(contract: Contract, rng: Generator, values: Values) -> Arrays:
     """NaN and infinities in the second half: the rows before it may not see them."""
     q, k, v = _dense(1.0, contract, rng, values)
@@ -148,6 +160,7 @@ _COMMON: Final = (
     Kind("cancellation", "values that nearly cancel", "tolerance", _cancelling),
     Kind("denormal", "denormal values", "denormals", _denormal),
     Kind("nonfinite", "NaN and infinities", "nonfinite", _nonfinite),
+    Kind("lost", "keys whose score is minus infinity, first of all", "nonfinite", _lost),
 )
 
 DECODE: Final = (
