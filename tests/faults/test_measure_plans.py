@@ -34,7 +34,20 @@ static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);
 static void spin(double seconds) { double end = now() + seconds; while (now() < end) ; }
 """
 QUICK = Plan(rounds=3, batch_seconds=0.002, slots=4, memory_bytes=4 << 20)
-EXTENTS = {"M": 4, "N": 5, "K": 6, "R": 3, "C": 7, "T": 4, "H": 2, "G": 2, "S": 5, "D": 4, "F": 6}
+EXTENTS = {
+    "M": 4,
+    "N": 5,
+    "K": 6,
+    "R": 3,
+    "C": 7,
+    "T": 4,
+    "H": 2,
+    "G": 2,
+    "S": 5,
+    "D": 4,
+    "F": 6,
+    "B": 3,
+}
 
 
 def workload() -> SymmetricWorkload:

@@ -162,6 +162,7 @@ def _gemm_int8(task: Task, slot: Slot) -> Call:
 
 _CALLS: dict[str, Callable[[Task, Slot], Call]] = {
     "gemm": _product,
+    "gemm_batched": _product,
     "gemv": _product,
     "softmax": _softmax,
     "rmsnorm": _rmsnorm,

@@ -287,6 +287,7 @@ def _gemm_int8(node: Any, task: Task, slot: Slot) -> Model:
 
 _WAYS: dict[str, dict[str, _Make]] = {
     "gemm": {"MatMul": _gemm},
+    "gemm_batched": {"MatMul": _gemm},
     "gemv": {"MatMul": _gemm, "Gemm": _gemv_row},
     "softmax": {"Softmax": _softmax},
     "rmsnorm": {

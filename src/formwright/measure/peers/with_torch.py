@@ -62,6 +62,11 @@ def _mm(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
     return _in_place(lambda: t.mm(a, b, out=y))
 
 
+def _bmm(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
+    a, b = x
+    return _in_place(lambda: t.bmm(a, b, out=y))
+
+
 def _mv(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
     weights, vector = x
     return _in_place(lambda: t.mv(weights, vector, out=y))
@@ -197,6 +202,7 @@ def _int8_columns(t: Any, f: Any, x: list[Any], y: Any, task: Task) -> Call:
 
 _WAYS: dict[str, dict[str, _Make]] = {
     "gemm": {"mm": _mm},
+    "gemm_batched": {"bmm": _bmm},
     "gemv": {"mv": _mv, "linear": _linear, "mm": _row},
     "softmax": {"softmax": _softmax, "softmax out": _softmax_out},
     "rmsnorm": {"rms_norm": _rms_norm},
