@@ -7,7 +7,7 @@ import pytest
 
 from formwright.codegen import emit_c, target_named
 from formwright.codegen.build import FLAGS, LINK, find_compiler
-from formwright.codegen.ring import RingError, ring_source
+from formwright.codegen.ring import RingError, check_ring, ring_source
 from formwright.contract.operators import OPERATORS, operator
 from formwright.lang import load
 from formwright.qualify.exact import NotExactError, exact_output
@@ -81,3 +81,20 @@ def test_formulas_with_functions_are_not_exact(name: str) -> None:
     inputs = {o.name: np.ones(contract.shape(o, values), object) for o in contract.inputs}
     with pytest.raises(NotExactError):
         exact_output(contract, values, inputs, 64)
+
+
+def test_what_is_no_polynomial_is_not_built(tmp_path: Path) -> None:
+    contract = OPERATORS["softmax"].contract()
+    shape = dict.fromkeys(contract.names, 3)
+    found = run_ring("no C at all", ("cc",), contract, (shape,), 1, 2, tmp_path)
+    assert (found.verdict, found.runs) == ("unresolved", 0)
+    assert found.detail.startswith("the formula is no polynomial: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("softmax_rows", "maximum|exp"), ("rmsnorm_rows", r"the program has .*rsqrt")],
+)
+def test_programs_that_divide_have_no_ring(name: str, said: str) -> None:
+    with pytest.raises(RingError, match=said):
+        check_ring(load(name)[1].program)

@@ -6,10 +6,13 @@ the element type and its vectors differ; loops, tiles, packing and threads are t
 """
 
 import re
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, assert_never
 
 from formwright.codegen.driver import runtime_text
 from formwright.codegen.emit import Emitted
+from formwright.codegen.tiles import applies
+from formwright.ir.program import Index, Literal, Op, Read, Select, Stmt, Value
 
 BITS: Final = 64
 
@@ -21,6 +24,37 @@ _SCRATCH: Final = re.compile(r"(bytes \+= fw_bytes\(.*), 4\);")
 
 class RingError(Exception):
     """The source has something that is no sum and no product of integers."""
+
+
+def check_ring(program: Sequence[Stmt]) -> None:
+    """Raises :class:`RingError` for a program that does more than add and multiply.
+
+    C would divide integers and round: a right program would seem wrong.
+    """
+    for apply in applies(program):
+        if apply.op == "max=":
+            raise RingError("the program takes a maximum")
+        found = set(_operations(apply.value)) - {"+", "-", "*", "neg"}
+        if found:
+            raise RingError(f"the program has {' and '.join(sorted(found))}")
+
+
+def _operations(value: Value) -> Iterator[str]:
+    match value:
+        case Op(name, args):
+            yield name
+            for arg in args:
+                yield from _operations(arg)
+        case Select(_, then, other):
+            yield from _operations(then)
+            yield from _operations(other)
+        case Literal(number):
+            if number.denominator != 1:
+                yield str(number)
+        case Read() | Index():
+            return
+        case _:
+            assert_never(value)
 
 
 def ring_source(emitted: Emitted) -> str:

@@ -9,7 +9,7 @@ from formwright import __version__
 from formwright.base.diagnostics import InputError
 from formwright.base.digest import digest
 from formwright.codegen import detect_target, emit_c
-from formwright.codegen.ring import RingError, ring_source
+from formwright.codegen.ring import RingError, check_ring, ring_source
 from formwright.contract.problem import Workload
 from formwright.flow.boundaries import boundaries
 from formwright.flow.candidates import Candidate
@@ -108,6 +108,7 @@ def _ring(template: Template, assignment: Mapping[str, int]) -> str | RingError:
     workload = template.scope.workload
     plain = {t.name: "f32" for t in (*workload.inputs, workload.output)}
     try:
+        check_ring(template.program)
         emitted = emit_c(with_dtypes(template, plain), assignment, detect_target())
         return ring_source(emitted)
     except RingError as error:

@@ -15,6 +15,7 @@ import numpy as np
 
 from formwright.codegen.ring import RingError
 from formwright.contract.contract import Contract, outside
+from formwright.qualify.program import shown
 from formwright.qualify.ring import run_ring
 from formwright.qualify.sanitized import SANITIZERS, Outcome, Sanitizer, run_sanitized
 from formwright.qualify.shapes import is_empty, shapes
@@ -68,7 +69,7 @@ def _entry(
         "threads": {"asked": sanitizer.threads, "seen": outcome.threads},
         "shapes": [dict(s) for s in tried[: outcome.runs]],
         "seed": seed,
-        "command": list(outcome.command),
+        "command": [shown(part) for part in outcome.command],
         "compiler": outcome.compiler,
         "sandbox": outcome.sandbox,
     }
@@ -131,7 +132,7 @@ def ring_evidence(
         "threads": {"asked": threads, "seen": outcome.threads},
         "shapes": [dict(s) for s in tried[: outcome.runs]],
         "seed": seed,
-        "command": list(outcome.command),
+        "command": [shown(part) for part in outcome.command],
         "compiler": outcome.compiler,
         "sandbox": outcome.sandbox,
     }

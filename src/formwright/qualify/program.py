@@ -4,6 +4,7 @@ Sanitizers need a program, since their runtime must start first; a build over ot
 floats has no library to be compared with.
 """
 
+import re
 import struct
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -95,6 +96,12 @@ def program_command(
     usual = [p for p in kept if p not in links]
     counted = "-Wl,--wrap=pthread_create"
     return (*usual, *flags, counted, "-o", "program", *sources, "driver.c", *links)
+
+
+def shown(text: str, most: int = 300) -> str:
+    """What a record may say of ``text``: no folders of this machine and no addresses."""
+    plain = re.sub(r"0x[0-9a-f]{4,}", "an address", re.sub(r"/\S*/", "", text))
+    return plain.strip()[:most]
 
 
 def call_program(program: Program, call: Call, environment: Mapping[str, str]) -> Answer | NoAnswer:

@@ -26,6 +26,7 @@ from formwright.qualify.program import (
     build_program,
     call_program,
     program_command,
+    shown,
 )
 
 KIND: Final = "normal"
@@ -106,7 +107,7 @@ def run_sanitized(
         program = build_program(sources, command, sanitizer.flags, folder)
     except InputError as error:
         build = program_command(sources, command, sanitizer.flags)
-        why = f"no build: {error.diagnostics[0].message}"
+        why = f"no build: {shown(error.diagnostics[0].message)}"
         return Outcome("unresolved", why, 0, 0, build, build[0], "plain")
     verdict: Verdict = "held"
     detail, threads, runs = "", 0, 0
@@ -160,7 +161,7 @@ def _call(
 
 def _ended(status: int, told: str) -> _Fault:
     report = re.search(r"(SUMMARY: .*|.*runtime error: .*|FATAL: .*|ERROR: .*)", told)
-    said = _shown(report[0]) if report else ""
+    said = shown(report[0]) if report else ""
     if status == _FOUND and "FATAL" not in said:
         return _Fault("refuted", said or "the sanitizer reported a fault")
     if "runtime error" in said or "SUMMARY" in said:
@@ -168,11 +169,6 @@ def _ended(status: int, told: str) -> _Fault:
     if 0 < status < 16:
         return _Fault("unresolved", f"the call returned error {status}")
     return _Fault("unresolved", said or f"the program ended with status {status}")
-
-
-def _shown(line: str) -> str:
-    """Without folders of this machine and addresses."""
-    return re.sub(r"/\S*/", "", re.sub(r"0x[0-9a-f]+", "an address", line)).strip()[:300]
 
 
 _OPTIONS: Final = f"exitcode={_FOUND}:abort_on_error=0:halt_on_error=1"
