@@ -213,6 +213,20 @@ WRONG = {
     "values of another head": Plain(
         "decode_attention", attention(head="(H - 1 - h)"), "tolerance", "cells are wrong"
     ),
+    "keys of no weight met first": Plain(
+        "decode_attention",
+        """EACH(h, H) EACH(i, G) { const float *a = q + (h * G + i) * D;
+    float *o = O + (h * G + i) * D, m = -INFINITY, z = 0;
+    EACH(d, D) o[d] = 0;
+    EACH(j, S) { const float *b = kc + (h * S + j) * D, *c = vc + (h * S + j) * D; float t = 0;
+      EACH(d, D) t += a[d] * b[d];
+      t /= sqrtf(D);
+      float n = t > m || t != t ? t : m, f = expf(m - n), w = expf(t - n);
+      z = z * f + w; EACH(d, D) o[d] = o[d] * f + w * c[d]; m = n; }
+    EACH(d, D) o[d] /= z; }""",
+        "finite",
+        "every cell is NaN",
+    ),
     "works in its input": Plain(
         "softmax",
         "float *w = (float *)X; EACH(x, R * C) w[x] -= 1; " + SOFTMAX,

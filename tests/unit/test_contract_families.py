@@ -138,6 +138,8 @@ def attention_blocks(arrays: Arrays, rescale: bool = True, block: int = 8) -> np
             part = slice(at, min(at + block, end))
             s = (k[h, part] @ q[h, g, t]) * root
             now = np.maximum(top, s.max())
+            if np.isneginf(now):
+                continue  # no key of any weight so far
             old = F(0) if np.isneginf(top) else np.exp(top - now) if rescale else F(1)
             e = np.exp(s - now)
             z, acc, top = z * old + e.sum(dtype=F), acc * old + e @ v[h, part], now
