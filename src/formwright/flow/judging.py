@@ -9,8 +9,8 @@ from typing import Any
 from formwright.base.digest import digest_file
 from formwright.contract.contract import Contract, contract_digest
 from formwright.flow.stating import stated_contract
-from formwright.measure.programs import BaselineName
 from formwright.measure.plan import Plan
+from formwright.measure.programs import BaselineName
 from formwright.qualify.counterexamples import Store
 from formwright.qualify.foreign import build_kernel, find_kernel
 from formwright.qualify.qualification import Progress, Qualification, qualify
