@@ -291,3 +291,18 @@ def test_a_prepared_operand_is_packed_once_for_each_number_of_rows(tmp_path, ker
 def test_importing_the_package_does_not_import_numpy():
     program = "import sys, formwright; sys.exit('numpy' in sys.modules)"
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", program]) == 0
+
+
+def test_tensors_of_torch_share_their_memory_and_come_back_as_tensors(kernel):
+    torch = pytest.importorskip("torch")
+    a, b = torch.from_numpy(draw(6, 5)), torch.from_numpy(draw(5, 4))
+    got = silent(kernel, a, b)
+    assert isinstance(got, torch.Tensor)
+    assert torch.equal(got, a @ b)
+    out = torch.zeros(6, 9)
+    assert silent(kernel, a, b, out=out[:, :4]).data_ptr() == out.data_ptr()
+    assert torch.equal(out[:, :4], a @ b)
+    with pytest.warns(formwright.FallbackWarning, match="holds bfloat16, not float32"):
+        kernel(a.to(torch.bfloat16), b)
+    with pytest.raises(ValueError, match="list is not an array"):
+        kernel([[1.0]], b)
