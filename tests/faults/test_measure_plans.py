@@ -135,7 +135,14 @@ def test_tails_show_the_calls_that_take_long_now_and_then(tmp_path: Path) -> Non
     assert compared.regression
 
 
-@pytest.mark.parametrize("name", sorted(OPERATORS))
+STARTS = {"gemm", "decode_attention", "gated_mlp"}
+"""A child for each takes a while: these in the default run, all of them in the slow one."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=() if n in STARTS else pytest.mark.slow) for n in sorted(OPERATORS)],
+)
 def test_numpy_does_every_operator_and_is_judged(name: str) -> None:
     contract = operator(name).contract()
     extents = {n: EXTENTS[n] for n in contract.names}
