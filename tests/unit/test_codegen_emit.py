@@ -195,3 +195,8 @@ def test_targets_are_found_by_flags(tmp_path: Path) -> None:
     assert detect_target(tmp_path / "absent") == PLAIN
     with pytest.raises(InputError, match="avx512"):
         target_named("avx51")
+
+
+def test_rows_after_one_another_may_have_one_name(tmp_path: Path) -> None:
+    rows = "  for i in 0 .. M:\n    C[i,j] = 0 over (j < N)\n    C[i,j] += B[0,j] over (j < N)\n"
+    assert build(emit_c(template_of(rows), {"T": 2}, AVX2), tmp_path).library.exists()

@@ -195,12 +195,13 @@ def _emit_vectors(apply: Apply, row: BoxVar, context: Context, clipped: bool) ->
         return
     end = c_integer(row.extent, context.names)
     inside = bind_box(context, row.name, row.extent)
-    out.line(f"int64_t i_{row.name} = 0;")
-    with out.block(f"for (; i_{row.name} + {lanes} <= {end}; i_{row.name} += {lanes})"):
-        count = str(lanes) if clipped else None
-        _emit_vector(apply, row.name, Var(row.name), count, clipped, inside)
-    with out.block(f"if (i_{row.name} < {end})"):
-        _emit_vector(apply, row.name, Var(row.name), f"{end} - i_{row.name}", clipped, inside)
+    with out.block(""):
+        out.line(f"int64_t i_{row.name} = 0;")
+        with out.block(f"for (; i_{row.name} + {lanes} <= {end}; i_{row.name} += {lanes})"):
+            count = str(lanes) if clipped else None
+            _emit_vector(apply, row.name, Var(row.name), count, clipped, inside)
+        with out.block(f"if (i_{row.name} < {end})"):
+            _emit_vector(apply, row.name, Var(row.name), f"{end} - i_{row.name}", clipped, inside)
 
 
 @dataclass(frozen=True, slots=True)
