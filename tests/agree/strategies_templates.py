@@ -58,12 +58,14 @@ from formwright.ir.template import (
     Definition,
     Outline,
     Parameter,
+    Realised,
     Requirement,
     Scope,
     Template,
     Tensor,
     Workload,
 )
+from formwright.ir.types import sized
 
 COMPARISONS = ("<", "<=", "=", "!=", ">=", ">")
 DTYPES = ("f32", "f64", "bf16", "f16", "i32", "i8")
@@ -470,3 +472,60 @@ def templates(draw: st.DrawFn) -> Template:
         Outline(draw(texts), draw(texts), "", draw(st.sampled_from(((), ("coverage", "race"))))),
         draw(st.one_of(st.none(), costs([*names, "chip.f1"]))),
     )
+
+
+STAGES = (
+    Workload(
+        Tensor("S", ("M", "M")),
+        (Tensor("A", ("N", "M")),),
+        ("m", "u"),
+        (("k", "N"), ("l", "K")),
+        Select(
+            Compare("<=", Var("u"), Var("m")),
+            Read(Access("A", (Var("k"), Var("u")))),
+            Op("sqrt", (Op("neg", (Read(Access("R", (Var("m"),))),)),)),
+        ),
+        None,
+        "max",
+    ),
+    Workload(Tensor("R", ("M",)), (), ("m",), (), Op("exp", (Index(Var("N")),))),
+)
+
+
+@st.composite
+def staged(draw: st.DrawFn) -> Template:
+    """A template with two stages, element types to choose from and the size of one."""
+    template = draw(templates())
+    also = draw(st.lists(st.sampled_from(("bf16", "f16", "i8")), max_size=2, unique=True))
+    inner = Read(Access("S", (Var("m"), Var("m"))))
+    a = Tensor("A", ("N", "M"), "f32", tuple(also))
+    read = Op("*", (Read(Access("A", (Var("n"), Var("m")))), inner))
+    workload = Workload(Tensor("C", ("M", "N")), (a,), ("m", "n"), (), read)
+    first = replace(STAGES[0], inputs=(a,))
+    scope = replace(template.scope, workload=workload, stages=(first, STAGES[1]))
+    kept = (
+        Buffer("kS", (Var("M"), Var("N")), "scratch"),
+        Buffer("kR", (Num(Fraction(4)),), "register"),
+    )
+    index = draw(whole(["M", "N", "x0"]))
+    realised = (
+        Realised("S", (Var("x1"), index), "kS", ("x0", "x1")),
+        Realised("R", (Var("x0"),), "kR", ("x0",)),
+    )
+    changed = replace(
+        template,
+        scope=scope,
+        globals=tuple(
+            Buffer(t.name, tuple(Var(e) for e in t.extents), "global") for t in (a, workload.output)
+        ),
+        program=(Alloc(kept), Apply((), Access("C", (Var("M"), Var("N"))), "=", _cell())),
+        realised=realised,
+        cost=None,
+        constraints=(Constraint("B", Compare("<=", Var("bytes.A"), Var("M"))),),
+    )
+    return sized(changed)
+
+
+def _cell() -> Value:
+    """A cell of the first stage's buffer."""
+    return Read(Access("kS", (Num(Fraction(0)), Num(Fraction(1)))))
