@@ -22,8 +22,8 @@ test: setup
 	$(BIN)/python -m pytest -n 2
 
 bench: setup
-	$(BIN)/python benchmarks/gemm.py --install-peers
-	$(BIN)/python benchmarks/operators.py --install-peers
+	held=0; for each in gemm operators; do \
+	  $(BIN)/python benchmarks/$$each.py --install-peers || held=1; done; exit $$held
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks

@@ -148,15 +148,19 @@ class Child:
             self.stopped = True
             self._await("TtZX", _STOP_SECONDS)
 
+    def resume(self) -> None:
+        """Let it run again."""
+        if self.stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGCONT)
+            self.stopped = False
+
     def settle(self) -> bool:
         """Let it run again and wait for it to wait; whether all its threads have come to rest.
 
         Threads of a pool that wait actively never do; the calling thread always does.
         """
-        if self.stopped:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGCONT)
-            self.stopped = False
+        self.resume()
         if self._await("SZX", _REST_SECONDS):
             return True
         self._await("SZX", _STOP_SECONDS, only=self.pid)

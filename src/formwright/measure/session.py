@@ -254,7 +254,11 @@ class Session:
         if not child.alive:
             return Refused("the session is over: its child has ended")
         # At rest, no thread waits for a core from before: what is counted is this batch's.
-        rested = child.settle()
+        # What a library delivers and what is swept is not timed, and needs no rest.
+        untimed = operation in (_EVICT, _DELIVER)
+        if untimed:
+            child.resume()
+        rested = untimed or child.settle()
         if child.unasked():
             child.close()
             return Forbidden("answer in the worker's place", "send")
