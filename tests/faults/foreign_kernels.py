@@ -189,6 +189,18 @@ WRONG = {
         "rescaled",
         "cells are wrong",
     ),
+    "a block that is masked whole": Plain(
+        "softmax",
+        """EACH(r, R) { const float *x = X + r * C; float m = -INFINITY, z = 0;
+    for (int64_t p = 0; p < C; p += 4) { int64_t e = C - p < 4 ? C : p + 4; float n = m;
+      for (int64_t c = p; c < e; c++) if (x[c] > n || x[c] != x[c]) n = x[c];
+      z *= expf(m - n);
+      for (int64_t c = p; c < e; c++) z += expf(x[c] - n);
+      m = n; }
+    EACH(c, C) Y[r * C + c] = expf(x[c] - m) / z; }""",
+        "masked",
+        "see what the mask leaves out",
+    ),
     "epsilon beside the root": Plain(
         "rmsnorm",
         RMSNORM.replace("(1 / sqrt(s / H + 1e-6))", "(1 / (sqrt(s / H) + 1e-6))"),

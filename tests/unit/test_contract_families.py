@@ -73,7 +73,8 @@ def softmax_blocks(arrays: Arrays, rescale: bool = True, block: int = 8) -> np.n
         now = np.maximum(top, part.max(axis=1, keepdims=True))
         if rescale:
             z = np.where(np.isneginf(top), F(0), z * np.exp(top - now))
-        z = z + np.exp(part - now).sum(axis=1, keepdims=True, dtype=F)
+        some = np.where(np.isneginf(now), F(0), np.exp(part - now))  # no score of any weight yet
+        z = z + some.sum(axis=1, keepdims=True, dtype=F)
         top = now
     return np.exp(x - top) / z
 

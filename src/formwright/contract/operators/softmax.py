@@ -114,6 +114,22 @@ def _nonfinite(rng: Generator, r: int, c: int, dtype: DType) -> Array:
     return x
 
 
+def _masked_first(rng: Generator, r: int, c: int, dtype: DType) -> Array:
+    """Whole blocks of a row masked: the first half of even rows, the second of odd ones."""
+    x = draws.normal(rng, (r, c)).astype(np.float64)
+    half = c // 2
+    x[::2, :half] = -np.inf
+    x[1::2, c - half :] = -np.inf
+    return x
+
+
+def _lost(rng: Generator, r: int, c: int, dtype: DType) -> Array:
+    """A NaN among masked scores only: no maximum of a block tells of it."""
+    x = _masked_first(rng, r, c, dtype)
+    x[0, int(rng.integers(0, max(1, c // 2)))] = np.nan
+    return x
+
+
 def _some(rng: Generator, r: int, c: int) -> Array:
     chosen = rng.integers(0, c, r)
     chosen[0] = c - 1
@@ -154,6 +170,8 @@ KINDS: Final = (
     _kind("masked", "scores of minus infinity have weight zero", _masked, "masked"),
     _kind("masked_rows", "a row of minus infinity alone gives NaN", _masked_rows, "masked_row"),
     _kind("nonfinite", "NaN and infinities", _nonfinite, "nonfinite"),
+    _kind("masked_first", "whole blocks of a row masked", _masked_first, "masked"),
+    _kind("lost", "a NaN among masked scores only", _lost, "nonfinite"),
 )
 
 CLAUSES: Final = {
