@@ -115,6 +115,7 @@ def test_integer_products_are_exact_with_i8_weights(target: str | None, tmp_path
         assert survives(at_the_guard), (n, k)
 
 
+@pytest.mark.slow
 def test_decode_attention_over_four_dimensions(tmp_path: Path) -> None:
     types = dict.fromkeys(("q", "kc", "vc"), "bf16")
     assignment = {"Gr": 2, "L": 8, "Lv": 8, "Ls": 8}
