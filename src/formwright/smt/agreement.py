@@ -24,6 +24,7 @@ from formwright.smt.chains import (
 from formwright.smt.coverage import Coverage
 from formwright.smt.goals import Actor, Goal, Query, Reads
 from formwright.smt.instances import Instance, differ
+from formwright.smt.products import with_functions
 from formwright.smt.schedule import place
 from formwright.smt.sites import Site
 from formwright.smt.stability import stable_goals
@@ -63,8 +64,9 @@ class Agreement:
         chains = Chains(applies, inputs, stages, atoms, impossible)
         extents = {t.name: t.extents for t in meaning.workload.inputs}
         extents.update({s.output.name: s.output.extents for s in meaning.stages})
+        rough = with_functions(meaning.stages)
         self._lines = [
-            _Line(t, chains, stages, Tokens(t, stages, extents, atoms), atoms)
+            _Line(t, chains, stages, Tokens(t, stages, extents, rough, atoms), atoms)
             for t in targets(meaning, applies, atoms)
         ]
         self._kept = {r.buffer for r in meaning.realised}
@@ -149,7 +151,8 @@ class _Line:
         among = self._chains.of_sum(site, "e")
         for chain in among:
             found.append(self._phantom(chain, among))
-            if vanishes(chain) and (known := scales(chain, self._atoms)):
+            known = scales(chain, self._atoms) + self._tokens.named_cells(chain)
+            if vanishes(chain) and known:
                 facts = happens(chain, self._atoms)
                 found.append(Query(tuple(facts), negated(conj(known)), (), _actors(chain)))
         return found

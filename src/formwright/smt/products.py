@@ -1,12 +1,13 @@
 """A line of the workload as what it joins: products for a sum, whole values for a maximum."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
 from formwright.ir.expr import Expr
 from formwright.ir.program import Index, Literal, Op, Read, Select, Value
+from formwright.ir.rewrite import accesses
 from formwright.ir.template import Workload
 from formwright.smt.encode import UnderivableError
 from formwright.smt.forms import (
@@ -117,6 +118,32 @@ def combined(name: str, args: list[Form], value: Op) -> Form:
                 raise UnderivableError("0 times a function, which may have no value", value.span)
             return multiplied(args[0], args[1], value.span)
         case "/":
+            if not args[0] and any(t.factors for t in args[1]):
+                raise UnderivableError("0 over what may be 0", value.span)
             return multiplied(args[0], (reciprocal(args[1], value.span),), value.span)
         case _:
             return (applied(name, args, value.span),)
+
+
+def with_functions(stages: Sequence[Workload]) -> frozenset[str]:
+    """Stages with a root, a quotient or an exponential of what is read, in them or below."""
+    found: set[str] = set()
+    for _ in stages:
+        found |= {s.output.name for s in stages if _has_function(s.value, found)}
+    return frozenset(found)
+
+
+def _has_function(value: Value, known: set[str]) -> bool:
+    match value:
+        case Read(access):
+            return access.buffer in known
+        case Op("exp" | "sqrt" | "rsqrt", (a,)) | Op("/", (_, a)) if next(accesses(a), None):
+            return True
+        case Op(_, args):
+            return any(_has_function(a, known) for a in args)
+        case Select(_, then, other):
+            return _has_function(then, known) or _has_function(other, known)
+        case Literal() | Index():
+            return False
+        case _:
+            assert_never(value)

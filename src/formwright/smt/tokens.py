@@ -44,13 +44,21 @@ class Token:
 
 
 class Tokens:
-    """Reads chains against one line."""
+    """Reads chains against one line. ``rough``: stages whose values may be no numbers."""
 
-    def __init__(self, target: Target, stages: Stages, extents: Extents, atoms: Atoms) -> None:
+    def __init__(
+        self,
+        target: Target,
+        stages: Stages,
+        extents: Extents,
+        rough: frozenset[str],
+        atoms: Atoms,
+    ) -> None:
         self._target = target
         self._line = target.line
         self._stages = stages
         self._extents = extents
+        self._rough = rough
         self._atoms = atoms
 
     @cached_property
@@ -98,6 +106,18 @@ class Tokens:
         """The names of runs that ``polys`` depend on."""
         names = self._atoms.closure({s for p in polys for s in p.symbols()})
         return frozenset(n for n in names if "@" in n and n not in self._atoms.by_name)
+
+    def named_cells(self, chain: Chain) -> list[Formula]:
+        """Cells of stages with functions that the chain reads are cells of the stages.
+
+        What stands for none may be no number, and does not vanish with a clipped factor.
+        """
+        found: list[Formula] = []
+        places = leaf_places(chain, self._stages, self._atoms)
+        for leaf, place in zip(leaves(chain.form), places, strict=True):
+            if leaf.name in self._rough:
+                found += ranges(place, [symbol(e) for e in self._extents[leaf.name]])
+        return found
 
     def within(self, chain: Chain) -> Formula:
         """Some choice of indices has this value in the line: enough for a maximum."""
