@@ -18,12 +18,14 @@ from formwright.smt.chains import (
     insides,
     leaf_places,
     scales,
+    still_happens,
     target,
     vanishes,
 )
 from formwright.smt.coverage import Coverage
 from formwright.smt.goals import Actor, Goal, Query, Reads
 from formwright.smt.instances import Instance, differ
+from formwright.smt.lost import Lost
 from formwright.smt.products import with_functions
 from formwright.smt.schedule import place
 from formwright.smt.sites import Site
@@ -151,6 +153,7 @@ class _Line:
         among = self._chains.of_sum(site, "e")
         for chain in among:
             found.append(self._phantom(chain, among))
+            found += [self._lost(chain, lost) for lost in chain.lost if lost.owes(chain.form)]
             known = scales(chain, self._atoms) + self._tokens.named_cells(chain)
             if vanishes(chain) and known:
                 facts = happens(chain, self._atoms)
@@ -173,6 +176,13 @@ class _Line:
         if not vanishes(chain):
             right = conj((right, *insides(chain, self._atoms)))
         return Query(facts, negated(right), hints, _actors(chain))
+
+    def _lost(self, chain: Chain, lost: Lost) -> Query:
+        """That what is computed beside an empty sum is nowhere in the line is impossible."""
+        known = self.target.place(chain.steps[0].instance)
+        facts = still_happens(chain, lost, self._atoms) + self.target.premises(known)
+        wrong = negated(self._tokens.somewhere(chain, lost))
+        return Query(tuple(facts), wrong, self._hints(chain), _actors(chain))
 
     def exact_once(self) -> Sequence[Query]:
         mine, other = self._classes("e"), self._classes("f")

@@ -33,6 +33,7 @@ from formwright.smt.instances import (
     same_index,
     team_names,
 )
+from formwright.smt.lost import Lost
 from formwright.smt.targets import Stages
 from formwright.smt.terms import FALSE, TRUE, ZERO, Formula, Poly, conj, lt, negated
 from formwright.smt.writers import manned, owner_range
@@ -54,6 +55,7 @@ class Chain:
     ``branches`` are the sides of sums that were taken: two sides are two terms even when the
     same runs compute them. ``value`` is what is compared, in place of the product, where the
     chain is one of a maximum. ``rank`` counts the branches of its statement with such products.
+    ``lost``: products on its way whose other side may be empty.
     """
 
     steps: tuple[Step, ...]
@@ -63,6 +65,7 @@ class Chain:
     branches: tuple[tuple[int, str], ...] = ()
     value: Form | None = None
     rank: int = 0
+    lost: tuple[Lost, ...] = ()
 
     @property
     def form(self) -> Form:
@@ -193,6 +196,21 @@ def happens(chain: Chain, atoms: Atoms) -> list[Formula]:
     """What makes the runs of a chain happen."""
     parts = [step_conditions(chain, n, atoms) for n in range(len(chain.steps))]
     return [f for valid, owner in parts for f in (valid, *owner)]
+
+
+def still_happens(chain: Chain, lost: Lost, atoms: Atoms) -> list[Formula]:
+    """What makes the runs happen that do so where the other side of a product is empty."""
+    bare = replace(chain, selects=lost.selects)
+    parts = [step_conditions(bare, n, atoms) for n in lost.steps]
+    return [f for valid, owner in parts for f in (valid, *owner)]
+
+
+def way_to(chain: Chain, number: int) -> list[int]:
+    """The steps that read one another, from the output's to step ``number``."""
+    found = [number]
+    while (reader := chain.steps[found[0]].reader) is not None:
+        found.insert(0, reader)
+    return found
 
 
 def chain_conditions(chain: Chain, atoms: Atoms) -> list[Formula]:

@@ -9,6 +9,7 @@ from formwright.smt.atoms import Atoms
 from formwright.smt.chains import Chain, accumulating, leaf_places
 from formwright.smt.encode import UnderivableError, number, truth
 from formwright.smt.forms import Leaf, leaves, skeleton
+from formwright.smt.lost import Lost
 from formwright.smt.products import Product, products
 from formwright.smt.targets import Stages, Target, ranges
 from formwright.smt.terms import (
@@ -129,6 +130,30 @@ class Tokens:
                 token = self._token(product, chain, free)
                 if token is not None:
                     found.append(conj((token.agrees, *self.in_range(token))))
+        return disj(found)
+
+    def somewhere(self, chain: Chain, lost: Lost) -> Formula:
+        """The line has a term at this place with the quotients and roots that are not lost."""
+        have = leaf_places(chain, self._stages, self._atoms)
+        wanted = [(n, have[n]) for n, _ in lost.leaves(chain.form)]
+        place = self._target.place(chain.steps[0].instance)
+        unknown = [f"{n}@token" for n, _ in self._line.reductions]
+        env = self._env(place, [symbol(u) for u in unknown])
+        lengths = self.lengths()
+        found: list[Formula] = []
+        for product in self._matching(chain):
+            leaf = self.leaf_values(product, env)
+            equations = [w - h for n, at in wanted for w, h in zip(leaf[n], at, strict=True)]
+            solved, rest = eliminate(equations, unknown, self._atoms)
+            for ends in ([ZERO for _ in lengths], [length - ONE for length in lengths]):
+                chosen = {u: end for u, end in zip(unknown, ends, strict=True) if u not in solved}
+                known = {n: p.substituted(chosen) for n, p in solved.items()} | chosen
+                reduction = tuple(known[u] for u in unknown)
+                same = [eq(r.substituted(chosen), ZERO) for r in rest]
+                masks = self.masks(product, place, reduction)
+                there = [*self._target.in_range(place), *ranges(reduction, lengths)]
+                readable = self.readable(product, place, reduction)
+                found.append(conj((*same, *masks, *there, *readable)))
         return disj(found)
 
     def _matching(self, chain: Chain) -> list[int]:

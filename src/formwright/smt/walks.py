@@ -9,7 +9,7 @@ from formwright.base.source import Span
 from formwright.ir.expr import Expr
 from formwright.ir.program import Access, Index, Literal, Op, Read, Select, Value
 from formwright.smt.atoms import Atoms
-from formwright.smt.chains import Chain, Step, chain_conditions
+from formwright.smt.chains import Chain, Step, chain_conditions, way_to
 from formwright.smt.encode import UnderivableError, number
 from formwright.smt.forms import (
     INDEX,
@@ -23,6 +23,7 @@ from formwright.smt.forms import (
     skeleton,
 )
 from formwright.smt.instances import fresh
+from formwright.smt.lost import Lost, Possible
 from formwright.smt.products import combined
 from formwright.smt.sites import Site
 from formwright.smt.targets import Stages
@@ -56,6 +57,13 @@ class Chains:
         self._stages = stages
         self._atoms = atoms
         self._impossible = impossible
+        self._possible = Possible(self._sources)
+
+    def _sources(self, site: Site, access: Access) -> list[Site]:
+        """The statements that a way goes on to from a read."""
+        if access.buffer in self._inputs or self._stages.kept_by(access.buffer) is not None:
+            return []
+        return writers(self._applies, site, access, ("=", "+=", "max="))
 
     def of_sum(self, site: Site, tag: str) -> list[Chain]:
         """Every product that an assignment or accumulation of ``site`` brings to its cell."""
@@ -99,13 +107,20 @@ class Chains:
                 return self._value(a, _times(chain, Term(Fraction(-1))), step, path, tag)
             case Op("*", (a, b)):
                 _refuse_lost(a, b, self._inputs)
-                firsts = self._value(a, chain, step, path, tag + "l")
-                return self._values(b, firsts, step, path, tag + "r")
-            case Op("/", (a, b)):
                 found: list[Chain] = []
                 for first in self._value(a, chain, step, path, tag + "l"):
+                    wholes = self._value(b, first, step, path, tag + "r")
+                    found += [self._noted(value, chain, first, w, step, path[-1]) for w in wholes]
+                    _few(found, value.span)
+                self._refuse_empty(value, found, path[-1])
+                return found
+            case Op("/", (a, b)):
+                found = []
+                for first in self._value(a, chain, step, path, tag + "l"):
                     for longer, form in self._forms(b, first, step, path, tag + "r"):
-                        found.append(_times(longer, reciprocal(form, value.span)))
+                        whole = _times(longer, reciprocal(form, value.span))
+                        found.append(self._noted(value, chain, first, whole, step, path[-1]))
+                self._refuse_empty(value, found, path[-1])
                 return found
             case Select(cond, then, other):
                 yes, no = _choices(chain, step, cond)
@@ -118,6 +133,30 @@ class Chains:
                 raise AssertionError("a number is constant")
             case _:
                 assert_never(value)
+
+    def _refuse_empty(self, value: Op, found: Sequence[Chain], site: Site) -> None:
+        """A product without terms is 0 only where all of it has a value."""
+        if not found and self._possible.undefined(value, site):
+            raise UnderivableError("0 times a function, which may have no value", value.span)
+
+    def _noted(
+        self, value: Op, start: Chain, first: Chain, whole: Chain, step: int, site: Site
+    ) -> Chain:
+        """``whole``, a product of what came with ``first`` and of the rest, with what is lost.
+
+        Each side is computed where the other may be empty: with its own steps and selects.
+        """
+        left, right = value.args
+        lost: list[Lost] = []
+        over = Op("/", (Literal(Fraction(1)), right)) if value.name == "/" else right
+        ends = (len(start.steps), len(first.steps), len(whole.steps))
+        some = (len(start.selects), len(first.selects), len(whole.selects))
+        for one, other, side in ((left, right, 0), (over, left, 1)):
+            if self._possible.empty(other, site) and self._possible.undefined(one, site):
+                steps = (*way_to(whole, step), *range(ends[side], ends[side + 1]))
+                chosen = whole.selects[some[side] : some[side + 1]]
+                lost.append(Lost(steps, (*start.selects, *chosen)))
+        return replace(whole, lost=(*whole.lost, *lost)) if lost else whole
 
     def _read(self, access: Access, chain: Chain, step: int, path: Place, tag: str) -> list[Chain]:
         leaf = self._leaf(access, chain, step)
