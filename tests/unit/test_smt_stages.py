@@ -175,3 +175,43 @@ def test_an_index_that_leaves_a_tensor_is_a_fault_of_the_workload() -> None:
     found = _obligations("rotary", edits, "phantom", "address")
     assert {"refuted"} <= {o.verdict for o in found if o.condition == "address"}
     assert {"refuted"} <= {o.verdict for o in found if o.condition == "phantom"}
+
+
+PADDED = """template t : operator -> mapping
+
+scope
+  workload  y[N] = sum(k < K) e[k] * W[N,k]
+  stage     e[K] = VALUE
+  extents   N >= 1, K >= 1
+
+decisions
+  L in {4, 8}
+
+program
+  alloc q[ceil(K/L)*L] scratch
+  par grid b in ceil(K/L):
+    q[b*L+l] = KEPT over (l < L) clip
+  par grid i in N:
+    alloc acc[L] register
+    acc[l] = 0
+    for p in 0 .. ceil(K/L):
+      acc[l] += q[p*L+l] * W[i, p*L+l] over (l < L) clip
+    y[i] = 0
+    y[i] += acc[l]
+
+realise
+  e[c] = q[c]
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "kept", "verdict"),
+    [
+        ("2 * x[K]", "2 * x[b*L+l]", "proved"),
+        ("1 / x[K]", "1 / x[b*L+l]", "unresolved"),
+    ],
+)
+def test_a_cell_behind_the_last_may_be_no_number(value: str, kept: str, verdict: str) -> None:
+    """Behind ``x`` stands ``1/0``: a weight of 0 does not make it a term that vanishes."""
+    text = PADDED.replace("VALUE", value).replace("KEPT", kept)
+    assert prove(parse(Source("t.fw", text)), only=lambda c: c in TERMS).verdict == verdict
