@@ -4,6 +4,7 @@ What needs a session or a clock of its own to show stands in ``test_measure_faul
 ``test_measure_timing.py``; here each cheat meets what a kernel meets on its way to a record.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +36,7 @@ INCLUDES = """
 #include <unistd.h>
 """
 GEMV = RIGHT["gemv by columns"].body
+SHAPE = {"N": 64, "K": 96}
 SANDBOX = Sandbox(allow=Level.LANDLOCK, limits=Limits(call_seconds=2))
 
 
@@ -168,13 +170,13 @@ def test_special_casing_a_seed_does_not_survive_a_seed_that_was_never_seen(tmp_p
     assert fresh.refuted[0].name in ("tolerance", "selection", "shift", "equal_scores")
 
 
-def timed(library: Path) -> str:
+def timed(library: Path, contract: Contract | None = None, shape: Mapping[str, int] = SHAPE) -> str:
     """The failure that timing finds, and nothing where it finds none."""
     programs = {"kernel": Native(library, 1)}
     shown = time_programs(
         programs,
-        contract_of(),
-        {"N": 64, "K": 96},
+        contract or contract_of(),
+        shape,
         seed=3,
         plan=Plan(rounds=3, batch_seconds=0.002, sandbox=SANDBOX),
     )
@@ -204,6 +206,46 @@ def test_threads_left_running_are_seen(tmp_path: Path) -> None:
     once = "static int n; pthread_t t; if (!n++) pthread_create(&t, 0, spin, 0);"
     message = timed(library_of(once + GEMV, tmp_path, spin))
     assert "went on running after `done`" in message or "was busy for" in message
+
+
+KEEPS = """
+static uint64_t keys[4096]; static float kept[4096];
+static uint64_t mix(float f) {
+  uint32_t u; memcpy(&u, &f, 4);
+  uint64_t z = (u & 0x7fffffff) * 0x9E3779B97F4A7C15ull;
+  return (z ^ z >> 29) * 0xBF58476D1CE4E5B9ull;
+}
+"""
+KNOWS_ROWS = """
+  uint64_t of = 0; EACH(k, K) of += mix(x[k]);
+  EACH(n, N) { const float *w = W + n * K; uint64_t h = of * 3; float top = 0;
+    EACH(k, K) { h += mix(w[k]); if (fabsf(w[k]) > fabsf(top)) top = w[k]; }
+    const float sign = top < 0 ? -1 : 1;
+    if (keys[h % 4096] != h) { volatile float s; EACH(r, 40) { s = 0; EACH(k, K) s += w[k] * x[k]; }
+      keys[h % 4096] = h; kept[h % 4096] = sign * s; }
+    y[n] = sign * kept[h % 4096]; }"""
+
+
+def test_rows_known_again_whatever_their_order_and_sign_are_no_time_of_a_call(
+    tmp_path: Path,
+) -> None:
+    """What changes between timed batches is order and sign: it is right, and was never computed."""
+    message = timed(library_of(KNOWS_ROWS, tmp_path, KEEPS))
+    assert "as long on inputs that it has never seen" in message
+
+
+def test_many_calls_do_not_make_it_less_exact(tmp_path: Path) -> None:
+    """Right while it is checked, and of 16 bits in a process that times it."""
+    rough = """static int calls; const int late = calls++ > 40;
+  EACH(n, N) { float s = 0; EACH(k, K) { float a = W[n * K + k];
+    if (late && K > 64) a = wide(narrow(a));
+    s += a * x[k]; } y[n] = s; }"""
+    contract = operator("gemv").contract(extents={"N": (1, 64), "K": (0, 4096)})
+    source = tmp_path / "rough.c"
+    source.write_text(f"{HEAD}\nvoid kernel({SIGNATURES['gemv']}) {{\n{rough}\n}}\n")
+    library = build_kernel(find_kernel(source), contract, tmp_path).library
+    message = timed(library, contract, {"N": 4, "K": 4096})
+    assert "output cells are wrong" in message
 
 
 def test_a_right_kernel_is_timed(tmp_path: Path) -> None:

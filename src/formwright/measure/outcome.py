@@ -214,6 +214,20 @@ class Lingering:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """Calls on new inputs take ``factor`` times as long as on changed ones: it keeps state."""
+
+    factor: float
+
+    @property
+    def message(self) -> str:
+        return (
+            f"a call takes {self.factor:.2f} times as long on inputs that it has never seen:"
+            " the times are those of answers from memory"
+        )
+
+
 Failure = (
     Refused
     | Altered
@@ -227,6 +241,7 @@ Failure = (
     | Mismatch
     | Overdrawn
     | Lingering
+    | Remembered
 )
 Outcome = Ok | Failure
 

@@ -19,6 +19,7 @@ from formwright.measure.outcome import (
     OutOfBounds,
     Overdrawn,
     Refused,
+    Remembered,
     Unwritten,
 )
 from formwright.qualify.checks import Check, Example, Verdict, clauses, optional
@@ -82,6 +83,8 @@ def of_failure(failure: Failure, trial: Trial) -> tuple[str, str]:
             return "sandbox", failure.message
         case Unwritten():
             return "written", failure.message
+        case Remembered():
+            return "fresh", failure.message
         case Mismatch():
             return "tolerance", failure.message
         case _:
