@@ -9,7 +9,17 @@ import numpy as np
 
 from formwright.contract.contract import Contract
 from formwright.contract.inputs import kinds as kinds_of
-from formwright.qualify.shapes import Effort, Shape, deep, first, is_empty, reported, shapes, tiny
+from formwright.qualify.shapes import (
+    Effort,
+    Shape,
+    deep,
+    first,
+    is_empty,
+    reported,
+    rounds,
+    shapes,
+    tiny,
+)
 
 Group = Literal["plain", "alignment", "strides", "threads", "ahead"]
 """What a trial adds to ``plain``: a kernel that fails there only is told so by that name."""
@@ -79,6 +89,7 @@ def plan(
     rng = np.random.default_rng([seed, 1])
     drawn = shapes(contract, rng, effort, boundaries or {})
     trials = [t for shape in drawn for t in _trials(contract, rng, shape, effort)]
+    trials += [_round(contract, rng, shape) for shape in rounds(contract, rng, effort)]
     trials += _threaded(contract, rng, drawn, threads, effort)
     known = kinds_of(contract)
     for workload in workloads:
@@ -93,6 +104,12 @@ def plan(
 
 def _tries_ahead(trial: Trial) -> bool:
     return trial.group in ("strides", "threads") or trial.threads > 1
+
+
+def _round(contract: Contract, rng: np.random.Generator, shape: Shape) -> Trial:
+    """One call at the end of its pages: what is read beyond a tail faults there."""
+    few = _kinds(contract, shape)[1]
+    return Trial("plain", shape, few[-1:], _seed(rng), placement="end")
 
 
 def _trials(

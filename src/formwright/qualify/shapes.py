@@ -139,6 +139,23 @@ def _edges(
                 yield shape | {name: max(1, size + step)}
 
 
+def rounds(contract: Contract, rng: np.random.Generator, effort: Effort) -> list[Shape]:
+    """Each extent just below, at and above a power of two, where blocks of most kernels end.
+
+    The others are small and drawn; ``quick`` takes one of them for each extent.
+    """
+    found = []
+    top = 24 if len(contract.extents) < 4 else 6
+    for name in contract.names:
+        sizes = [2**power + step for power in range(3, 8) for step in (-1, 0, 1)]
+        if effort == "quick":
+            sizes = [int(rng.choice(sizes))]
+        for size in sizes:
+            small = [int(v) for v in rng.integers(1, top, len(contract.extents))]
+            found.append(dict(zip(contract.names, small, strict=True)) | {name: size})
+    return _distinct(contract, found)
+
+
 def _fits(contract: Contract, shape: Mapping[str, int]) -> bool:
     if prod(max(1, v) for v in shape.values()) > MOST_POINTS:
         return False
