@@ -210,3 +210,41 @@ def test_a_narrow_copy_is_no_loss_and_a_narrow_sum_is():
     summed = kept.replace("Wp[l] = W[0,l]", "Wp[l] += W[0,l]")
     (message,) = differences("gemv", summed, "bf16")
     assert message.startswith("buffer Wp holds bf16: less exact")
+
+
+ROWS, _ = load("gemv_rows")
+SOFTMAX, _ = load("softmax_rows")
+
+GOES_ON = {
+    "sums its lanes there": (
+        ROWS,
+        (
+            ("acc[Rr,L], tot[Rr] register", "acc[Rr,L] register"),
+            ("    tot[r] = 0\n    tot[r] += acc[r,l]\n", "    y[i*Rr+r] = 0 over (r < Rr) clip\n"),
+            ("y[i*Rr+r] = tot[r]", "y[i*Rr+r] += acc[r,l]"),
+        ),
+    ),
+    "keeps weights there": (
+        SOFTMAX,
+        (
+            ("e[r, q*L+l] = exp", "Y[i*Rr+r, q*L+l] = exp"),
+            ("e[r, q*L+l] * inv[r]", "Y[i*Rr+r, q*L+l] * inv[r]"),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOES_ON)
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "f16"])
+def test_what_a_narrow_output_holds_is_rounded_once_and_for_all(name, dtype):
+    """The bound of a contract has one rounding to the output's type: a sum there has many."""
+    source, edits = GOES_ON[name]
+    text = source.text
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    family = operator("gemv" if source is ROWS else "softmax")
+    contract = family.contract(dtypes={o.name: dtype for o in family.contract().operands})
+    found = matches(parse(Source("t.fw", text)), contract)
+    assert all("goes on with what output" in d.message and d.span for d in found)
+    assert bool(found) == (dtype != "f32")

@@ -218,6 +218,8 @@ def _program(template: Template, contract: Contract) -> Iterator[Diagnostic]:
     types = {b.name: b.dtype for b in template.globals}
     narrow: list[Buffer] = []
     rounding: set[str] = set()
+    output = contract.output.name
+    exact = types.get(output, "f32") in _WIDE_ENOUGH
     for stmt in _statements(template.program):
         match stmt:
             case Alloc(buffers):
@@ -231,6 +233,14 @@ def _program(template: Template, contract: Contract) -> Iterator[Diagnostic]:
                         f"the program writes its input {destination.buffer}",
                         stmt.span,
                         "the contract lets it write the output's cells only",
+                    )
+                again = op != "=" and destination.buffer == output
+                if not exact and (again or output in {a.buffer for a in accesses(value)}):
+                    yield Diagnostic(
+                        f"the program goes on with what output {output} holds, which was "
+                        f"rounded to {types[output]}",
+                        stmt.span,
+                        "keep it in a buffer of f32, and store to the output once",
                     )
                 if op != "=" or not _copies(value, types.get(destination.buffer), types):
                     rounding.add(destination.buffer)
