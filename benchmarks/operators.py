@@ -57,8 +57,11 @@ FULL_PLAN = Plan(
     hopeless=6.0,
 )
 QUICK_PLAN = replace(
-    FULL_PLAN, rounds=9, least_rounds=5, seconds=1.2, batch_seconds=0.004, slots=64
+    FULL_PLAN, rounds=5, least_rounds=5, seconds=0.6, batch_seconds=0.0015, slots=32
 )
+"""Judging the outputs takes longer than computing them: short batches."""
+QUICK_PEERS: tuple[BaselineName, ...] = ("torch", "onednn", "onnxruntime")
+"""The full run has NumPy too; here a child more for each row would take too long."""
 SEARCH_ROUNDS = 3
 """To tell the built designs apart; the best is timed afresh."""
 NEAR_ROOF = 0.95
@@ -82,7 +85,7 @@ def main(argv: Sequence[str]) -> int:
     add("--design", help="this assignment instead of the solver's, as rows=4,lanes=8")
     add("--built", type=int, default=BUILT, help="designs that are built for a row")
     add("--show-designs", action="store_true", help="what the first run said of each design")
-    add("--peers", nargs="+", choices=get_args(BaselineName), default=get_args(BaselineName))
+    add("--peers", nargs="+", choices=get_args(BaselineName), help="only these libraries")
     add("--seed", type=int, default=1)
     given = parser.parse_args(argv)
     if given.install_peers:
@@ -180,13 +183,18 @@ class Bench:
         ahead = row.shape.ahead
         programs: dict[str, Program] = {"ours": Native(best.library, row.threads, best.ahead)}
         programs |= {
-            name: Baseline(name, row.threads, ahead, row.shape.operator)
-            for name in self.given.peers
+            name: Baseline(name, row.threads, ahead, row.shape.operator) for name in self._peers()
         }
         final = replace(plan, target=floor(row.shape.operator, row.dtype))
         seed = self.given.seed + 1
         results = measure_interleaved(programs, workload, seed=seed, plan=final)
         self._compare(row, contract, best, results)
+
+    def _peers(self) -> Sequence[BaselineName]:
+        chosen: Sequence[BaselineName] | None = self.given.peers
+        if chosen:
+            return chosen
+        return QUICK_PEERS if self.given.quick else get_args(BaselineName)
 
     def _best(
         self, row: Row, contract: Contract, workload: SymmetricWorkload, plan: Plan
@@ -196,13 +204,16 @@ class Bench:
         templates = [given.template] if given.template else shipped(row.shape.operator)
         if not templates:
             raise LookupError("no template")
-        count = QUICK_BUILT if given.quick else given.built
+        count = given.built
+        if given.quick:
+            count = QUICK_BUILT if row.shape.operator in REQUIRED else 1
         assignment = parse_settings(given.design, "--design") if given.design else None
         built = designs(contract, row.shape.extents, row.threads, templates, count, assignment)
         if len(built) == 1:
             return built[0]
         programs = {d.name: Native(d.library, row.threads, d.ahead) for d in built}
-        search = replace(plan, rounds=SEARCH_ROUNDS, hopeless=2.0)
+        rounds = 2 if given.quick else SEARCH_ROUNDS
+        search = replace(plan, rounds=rounds, hopeless=2.0)
         results = measure_interleaved(programs, workload, seed=given.seed, plan=search)
         known = {n: d for n, d in results.items() if isinstance(d, Distribution)}
         if not known:
