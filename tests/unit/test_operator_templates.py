@@ -12,13 +12,14 @@ from formwright.contract.contract import Contract
 from formwright.contract.inputs import inputs
 from formwright.contract.judge import judge
 from formwright.contract.matching import matches, typed_for
-from formwright.contract.numbers import Array
+from formwright.contract.numbers import Array, format_of
 from formwright.contract.operators import operator
 from formwright.lang import load
 from formwright.smt import prove
 
 Values = Mapping[str, int]
 
+PANELS = {"Mr": 2, "Nr": 8, "Kc": 128, "Jb": 2, "Ib": 4}
 CASES = {
     # Its operator, a small design, and extents that leave tails everywhere.
     "gemv_rows": ("gemv", {"Rr": 2, "L": 8}, {"N": 5, "K": 21}),
@@ -39,6 +40,18 @@ CASES = {
         {"Mr": 2, "Nr": 8, "Ns": 8, "Kc": 128, "Jb": 1, "Tb": 4},
         {"T": 9, "D": 135, "F": 13},
     ),
+    "layernorm_rows": ("layernorm", {"Rr": 2, "L": 8}, {"T": 3, "H": 21}),
+    "rope_heads": ("rope", {"Nb": 2}, {"T": 2, "N": 3, "H": 23}),
+    "gemv_int8_rows": ("gemv_int8", {"Rr": 2, "L": 8}, {"N": 5, "K": 21}),
+    "gemm_batched_tiles": (
+        "gemm_batched",
+        {"Mr": 2, "Nr": 8, "Jb": 1},
+        {"B": 2, "M": 3, "N": 11, "K": 7},
+    ),
+    **{
+        f"gemm_{what}_panels_ahead": (f"gemm_{what}", PANELS, {"M": 9, "N": 21, "K": 131})
+        for what in ("bias", "residual", "relu", "silu", "int8")
+    },
     "prefill_attention_blocks": (
         "prefill_attention",
         {"Mr": 4, "Nr": 8, "Bq": 2, "L": 8},
@@ -55,7 +68,8 @@ def call(path: Path, contract: Contract, values: Values, arrays: tuple[Array, ..
     """The output of the library at ``path``; it was filled with NaN before."""
     library = ctypes.CDLL(str(path))
     library.fw_scratch_bytes.restype = ctypes.c_int64
-    output = np.full(contract.shape(contract.output, values), np.nan, arrays[0].dtype)
+    kind = format_of(contract.output.dtype).numpy
+    output = np.full(contract.shape(contract.output, values), np.nan, kind)
     tensors = [*arrays, output]
     extents = (ctypes.c_int64 * len(contract.extents))(*(values[e.name] for e in contract.extents))
     size = int(library.fw_scratch_bytes(extents, 1))
