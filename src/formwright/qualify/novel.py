@@ -86,7 +86,7 @@ def remembered(
                     break
             if least > FACTOR:
                 return Remembered(least)
-            for _ in range(min(MOST_CALLS // slots, int(MOST_SECONDS / batch.wall_seconds))):
+            for _ in range(min(MOST_CALLS, int(MOST_SECONDS / usual.median)) // slots):
                 _done(session.run(range(slots)))
             for kind in SHARP:
                 if kind in kinds:
