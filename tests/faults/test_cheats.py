@@ -85,6 +85,14 @@ CHEATS = {
         "written",
         "were never written",
     ),
+    "hiding faults by a handler of its own": Cheat(
+        "struct sigaction own = {0}; own.sa_handler = on; sigaction(SIGSEGV, &own, 0);"
+        "volatile float t; if (!sigsetjmp(there, 1)) EACH(k, 64) t = x[K + k];" + GEMV,
+        "sandbox",
+        "handle a signal (sigaction)",
+        "#include <setjmp.h>\n#include <signal.h>\nstatic sigjmp_buf there;"
+        "static void on(int n) { siglongjmp(there, 1); }",
+    ),
     "reading the expected output": Cheat(
         "char b[8]; struct iovec to = {b, 8}, from = {(void *)4096, 8};"
         "process_vm_readv(getppid(), &to, 1, &from, 1, 0);" + GEMV,

@@ -18,6 +18,7 @@ _PURPOSES = {
     "look into another process": {101: "ptrace", 310: "process_vm_readv"}
     | {311: "process_vm_writev"},
     "send a signal to a process": {62: "kill", 200: "tkill", 234: "tgkill"},
+    "handle a signal": {13: "sigaction"},
     "set the clock": {227: "clock_settime", 164: "settimeofday", 159: "adjtimex"}
     | {305: "clock_adjtime"},
     "leave its process group": {112: "setsid", 109: "setpgid"},
