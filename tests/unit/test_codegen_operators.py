@@ -191,7 +191,7 @@ def test_programs_of_rows(name: str, tmp_path: Path) -> None:
 
 
 def test_the_main_part_of_a_loop_has_no_test() -> None:
-    kernel = emit_c(load("gemv_rows")[1], {"Rr": 2, "L": 16}, AVX2).kernel
+    kernel = emit_c(load("gemv_rows")[1], {"Rr": 2, "L": 16, "Pf": 0}, AVX2).kernel
     main = kernel[kernel.index("for (; i_q < main_i_q;") :]
     main = main[: main.index("for (; i_q < end_i_q;")]
     assert "fw_load_part" not in main

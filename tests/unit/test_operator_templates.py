@@ -22,7 +22,7 @@ Values = Mapping[str, int]
 PANELS = {"Mr": 2, "Nr": 8, "Kc": 128, "Jb": 2, "Ib": 4}
 CASES = {
     # Its operator, a small design, and extents that leave tails everywhere.
-    "gemv_rows": ("gemv", {"Rr": 2, "L": 8}, {"N": 5, "K": 21}),
+    "gemv_rows": ("gemv", {"Rr": 2, "L": 8, "Pf": 1}, {"N": 5, "K": 21}),
     "softmax_rows": ("softmax", {"Rr": 2, "L": 8}, {"R": 3, "C": 13}),
     "rmsnorm_rows": ("rmsnorm", {"Rr": 2, "L": 8}, {"T": 3, "H": 29}),
     "decode_attention_heads": (
@@ -42,7 +42,7 @@ CASES = {
     ),
     "layernorm_rows": ("layernorm", {"Rr": 2, "L": 8}, {"T": 3, "H": 21}),
     "rope_heads": ("rope", {"Nb": 2}, {"T": 2, "N": 3, "H": 23}),
-    "gemv_int8_rows": ("gemv_int8", {"Rr": 2, "L": 8}, {"N": 5, "K": 21}),
+    "gemv_int8_rows": ("gemv_int8", {"Rr": 2, "L": 8, "Pf": 0}, {"N": 5, "K": 21}),
     "gemm_batched_tiles": (
         "gemm_batched",
         {"Mr": 2, "Nr": 8, "Jb": 1},
