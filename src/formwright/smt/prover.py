@@ -26,7 +26,7 @@ from formwright.smt.nodes import Nodes
 from formwright.smt.outcome import FAILURES, Outcome, Task, failed, proved
 from formwright.smt.premises import Premises, premises, schedule_conditions
 from formwright.smt.refute import completed, leaves_shape, preferences, refutation
-from formwright.smt.reuse import Reuse, known_cover
+from formwright.smt.reuse import NOTHING_ASKED, Asked, Reuse, known_cover, said
 from formwright.smt.schedule import place
 from formwright.smt.sites import Site, Sites, sites_of
 from formwright.smt.slices import program_goals
@@ -210,29 +210,29 @@ class Prover:
         if self._reuse is None:
             return self._goal(goal, solver, choices)
 
-        def ask(done: int, count: int) -> Outcome:
+        def ask(before: Asked) -> Outcome:
             asked = self._clock.asked
-            found = self._goal(goal, solver, choices, done, count)
+            found = self._goal(goal, solver, choices, before)
             known = self._queries_kept is not None and self._clock.asked == asked
             return replace(found, reused=True) if known and found.verdict == "proved" else found
 
         return self._reuse.settled(goal, ordinal, solver, ask)
 
     def _goal(
-        self, goal: Goal, solver: Solver, choices: Choices, done: int = -1, count: int = 0
+        self, goal: Goal, solver: Solver, choices: Choices, before: Asked = NOTHING_ASKED
     ) -> Outcome:
         """Proved if every query is unsatisfiable; the first that is not decides.
 
-        Of ``count`` queries the first ``done`` are known to be, the next is not excluded.
+        Those that are known to be, ``before`` says, and the one that is not excluded.
         """
         try:
             queries = goal.build()
-            start = done if len(queries) == count else -1
             cases = 0
-            for number, query in enumerate(queries):
-                if number < start:
+            for query in queries:
+                if before.excluded and said(query) in before.excluded:
                     continue
-                answer = solver.left(query) if number == start else solver.answer(query)
+                last = before.left is not None and said(query) == before.left
+                answer = solver.left(query) if last else solver.answer(query)
                 cases += answer.cases
                 if answer.status == "unknown":
                     return Outcome("unresolved", answer.reason, limited=True)

@@ -19,10 +19,23 @@ from formwright.smt.premises import Premises
 from formwright.smt.solve import Solver
 from formwright.smt.terms import conj
 
-Ask = Callable[[int, int], Outcome]
-"""The obligation settled as without a store, from a query on: those before are excluded, and
-that one was just asked whether it is. Of how many queries: another number begins at the first.
-"""
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the slice of a goal told: queries that are excluded, and the one that is not.
+
+    The queries of the whole goal may stand in another order (a slice that reads no order is
+    sorted by its texts), so they are known by what they say and never by their number.
+    """
+
+    excluded: frozenset[Query] = frozenset()
+    left: Query | None = None
+
+
+NOTHING_ASKED = Asked()
+
+Ask = Callable[[Asked], Outcome]
+"""The obligation settled as without a store, but for queries that were asked already."""
 
 
 QUOTED = re.compile(r"'([^']*)'")
@@ -99,31 +112,33 @@ class Reuse:
         except FAILURES as error:
             return failed(error)
         if key is None:
-            return ask(-1, 0)
+            return ask(NOTHING_ASKED)
         if known is not None:
             return proved(known.queries, known.cases, reused=True)
         opened = self._left_open(key, solver)
         if opened is not None:
             return opened
         ledger.begin()
-        done, count = self._from_slice(goal, ordinal, solver)
-        outcome = proved(count, 0) if done == count else ask(done, count)
+        asked = self._from_slice(goal, ordinal, solver)
+        outcome = asked if isinstance(asked, Outcome) else ask(asked)
         if outcome.verdict == "proved":
             self.nodes.keep(key, outcome.queries, outcome.cases)
         elif outcome.limited:
             self._leave_open(key, solver, outcome)
         return outcome
 
-    def _from_slice(self, goal: Goal, ordinal: int, solver: Solver) -> tuple[int, int]:
-        """How many queries of the slice's goal are excluded, one after another; of how many."""
+    def _from_slice(self, goal: Goal, ordinal: int, solver: Solver) -> Outcome | Asked:
+        """The queries of the slice's goal, excluded one after another as far as that goes."""
+        done: list[Query] = []
         try:
             queries = self.nodes.derived(goal, ordinal).build()
-            for done, query in enumerate(queries):
+            for query in queries:
                 if not solver.excluded(query):
-                    return done, len(queries)
+                    return Asked(frozenset(map(said, done)), said(query))
+                done.append(query)
         except FAILURES:
-            return -1, -2
-        return len(queries), len(queries)
+            return NOTHING_ASKED
+        return proved(len(queries), 0)
 
     def _left_open(self, key: str, solver: Solver) -> Outcome | None:
         """An unresolved obligation is tried again only with a larger limit."""
@@ -142,6 +157,11 @@ class Reuse:
     def _leave_open(self, key: str, solver: Solver, outcome: Outcome) -> None:
         row = {"reason": outcome.detail, "limits": self._limits()}
         self.nodes.ledger.database.put("open", _open_key(key, solver.premises), row)
+
+
+def said(query: Query) -> Query:
+    """What a query asks, without what is told of it: equal ones have the same answer."""
+    return Query(query.facts, query.goal)
 
 
 def known_renamed(
