@@ -4,6 +4,7 @@ What needs a session or a clock of its own to show stands in ``test_measure_faul
 ``test_measure_timing.py``; here each cheat meets what a kernel meets on its way to a record.
 """
 
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from formwright.measure.sandbox import Level, Limits, Sandbox
 from formwright.qualify.checks import Validation
 from formwright.qualify.foreign import build_kernel, find_kernel
 from formwright.qualify.plan import plan
+from formwright.qualify.symbols import objection
 from formwright.qualify.timing import time_programs
 from formwright.qualify.validate import validate
 
@@ -229,9 +231,32 @@ KNOWS_ROWS = """
   EACH(n, N) { const float *w = W + n * K; uint64_t h = of * 3; float top = 0;
     EACH(k, K) { h += mix(w[k]); if (fabsf(w[k]) > fabsf(top)) top = w[k]; }
     const float sign = top < 0 ? -1 : 1;
-    if (keys[h % 4096] != h) { volatile float s; EACH(r, 150) { s = 0; EACH(k, K) s += w[k] * x[k]; }
+    if (keys[h % 4096] != h) { volatile float s;
+      EACH(r, 150) { s = 0; EACH(k, K) s += w[k] * x[k]; }
       keys[h % 4096] = h; kept[h % 4096] = sign * s; }
     y[n] = sign * kept[h % 4096]; }"""
+
+
+@pytest.mark.parametrize(
+    ("support", "link", "words"),
+    [
+        ("#include <dlfcn.h>\nvoid *other(void) { return dlopen(0, 1); }", (), "dlopen"),
+        ("", ("-Wl,--no-as-needed", "-l:libresolv.so.2"), "libresolv.so.2"),
+        ("", ("-Wl,-rpath,$ORIGIN",), "$ORIGIN"),
+    ],
+)
+def test_code_beyond_the_file_is_refused_unrun(
+    support: str, link: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
+    """What a library fetches when it runs has no hash, and may be another one tomorrow."""
+    source = tmp_path / "more.c"
+    source.write_text(f"{support}\nint fw_abi(void) {{ return 1; }}\n")
+    library = tmp_path / "more.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-w", source, "-o", library, *link], check=True)
+    said = objection(library.read_bytes())
+    assert said is not None
+    assert "needs other code" in said
+    assert words in said
 
 
 def test_rows_known_again_whatever_their_order_and_sign_are_no_time_of_a_call(

@@ -15,7 +15,13 @@ ENVIRONMENT: Final = frozenset(
 CLOCK: Final = frozenset(
     {"clock_gettime", "gettimeofday", "time", "clock", "clock_getres", "ftime", "times"}
 )
+LOADER: Final = frozenset({"dlopen", "dlmopen", "dlsym", "dlvsym"})
+RUNTIME: Final = ("libc", "libm", "libmvec", "libpthread", "librt", "libdl", "libgcc_s", "libgomp")
+"""Libraries that a kernel may need: those of the compiler, which facts of the machine name."""
 
+_DYNAMIC: Final = 6
+_ENTRY: Final = struct.Struct("<QQ")
+_NEEDED, _PATHS = 1, (15, 29)
 _DYNAMIC_SYMBOLS: Final = 11
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
@@ -27,6 +33,8 @@ class Symbols:
 
     needs: frozenset[str]
     defines: frozenset[str]
+    libraries: tuple[str, ...] = ()
+    """That it needs, and folders in which it looks for them."""
 
 
 def symbols_of(library: bytes) -> Symbols | None:
@@ -34,12 +42,15 @@ def symbols_of(library: bytes) -> Symbols | None:
     try:
         if library[:6] != b"\x7fELF\x02\x01":
             return None
-        found = [s for section in _sections(library) for s in _names(library, *section)]
-    except (struct.error, IndexError, UnicodeDecodeError):
+        tables = list(_sections(library, _DYNAMIC_SYMBOLS))
+        found = [s for section in tables for s in _names(library, *section)]
+        others = [o for d in _sections(library, _DYNAMIC) for o in _libraries(library, *d)]
+    except (struct.error, IndexError, ValueError):
         return None
     return Symbols(
         frozenset(name for name, defined in found if not defined),
         frozenset(name for name, defined in found if defined),
+        tuple(others),
     )
 
 
@@ -57,16 +68,24 @@ def objection(library: bytes) -> str | None:
     patched = sorted(found.defines & CLOCK)
     if patched:
         return f"it defines {', '.join(patched)} of its own: a kernel may not patch the clock"
+    loads = sorted(found.needs & LOADER)
+    others = sorted(n for n in found.libraries if n.split(".so")[0] not in RUNTIME)
+    others = [n for n in others if not n.startswith("ld-linux")]
+    if loads or others:
+        return (
+            f"it needs other code when it runs ({', '.join([*loads, *others])}), which is not in"
+            " this file: what is tested would not be what runs; link it in"
+        )
     return None
 
 
-def _sections(library: bytes) -> Iterator[tuple[int, int, int]]:
-    """Place and size of each table of dynamic symbols, and the place of its names."""
+def _sections(library: bytes, wanted: int) -> Iterator[tuple[int, int, int]]:
+    """Place and size of each section of this kind, and the place of its names."""
     (table,) = struct.unpack_from("<Q", library, 0x28)
     size, count = struct.unpack_from("<2H", library, 0x3A)
     rows = [_SECTION.unpack_from(library, table + i * size) for i in range(count)]
     for _, kind, _, _, place, length, link, *_ in rows:
-        if kind == _DYNAMIC_SYMBOLS:
+        if kind == wanted:
             yield place, length, rows[link][4]
 
 
@@ -74,6 +93,18 @@ def _names(library: bytes, place: int, length: int, names: int) -> Iterator[tupl
     for at in range(place, place + length, _SYMBOL.size):
         name, _, _, section, _, _ = _SYMBOL.unpack_from(library, at)
         start = names + name
-        text = library[start : library.index(b"\0", start)].decode()
+        text = _text(library, start)
         if text:
             yield text, section != 0
+
+
+def _libraries(library: bytes, place: int, length: int, names: int) -> Iterator[str]:
+    """Names of libraries and folders in the dynamic table (figure 5-10)."""
+    for at in range(place, place + length, _ENTRY.size):
+        tag, value = _ENTRY.unpack_from(library, at)
+        if tag == _NEEDED or tag in _PATHS:
+            yield _text(library, names + value)
+
+
+def _text(library: bytes, start: int) -> str:
+    return library[start : library.index(b"\0", start)].decode()
