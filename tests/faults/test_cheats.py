@@ -6,7 +6,7 @@ What needs a session or a clock of its own to show stands in ``test_measure_faul
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,8 @@ from formwright.measure.programs import Native
 from formwright.measure.sandbox import Level, Limits, Sandbox
 from formwright.qualify.checks import Validation
 from formwright.qualify.foreign import build_kernel, find_kernel
-from formwright.qualify.plan import plan
+from formwright.qualify.plan import Trial, plan
+from formwright.qualify.runner import Runner
 from formwright.qualify.symbols import objection
 from formwright.qualify.timing import time_programs
 from formwright.qualify.validate import validate
@@ -86,6 +87,15 @@ CHEATS = {
         "EACH(n, (N + 1) / 2) { y[n] = 0; EACH(k, K) y[n] += W[n * K + k] * x[k]; }",
         "written",
         "were never written",
+    ),
+    "an output that is kept for inputs which look alike": Cheat(
+        "uint32_t h = N * 97 + K; EACH(i, 3) { uint32_t u = 0;"
+        "if (N * K) memcpy(&u, W + i * 7919 % (N * K), 4); h = h * 31 + u; }"
+        "if (h == of) memcpy(y, kept, 4 * N); else {" + GEMV + "}"
+        "of = h; memcpy(kept, y, 4 * N);",
+        "fresh",
+        "one cell of an input changed",
+        "static float kept[64]; static uint32_t of;",
     ),
     "hiding faults by a handler of its own": Cheat(
         "struct sigaction own = {0}; own.sa_handler = on; sigaction(SIGSEGV, &own, 0);"
@@ -235,6 +245,30 @@ KNOWS_ROWS = """
       EACH(r, 150) { s = 0; EACH(k, K) s += w[k] * x[k]; }
       keys[h % 4096] = h; kept[h % 4096] = sign * s; }
     y[n] = sign * kept[h % 4096]; }"""
+
+
+def test_what_looks_for_the_poison_of_a_check_is_run_without(tmp_path: Path) -> None:
+    """Exact where fresh memory holds the pattern of a validation, and of 16 bits elsewhere."""
+    looks = """volatile unsigned char *p = malloc(64); const int checked = p[0] == 0xff;
+  EACH(n, N) { float s = 0; EACH(k, K) { float a = W[n * K + k];
+    s += (checked ? a : wide(narrow(a))) * x[k]; } y[n] = s; }
+  free((void *)p);"""
+    runner = Runner(library_of(looks, tmp_path), contract_of(), SANDBOX)
+    trial = Trial("plain", {"N": 9, "K": 96}, ("sparse_rows",), 5)
+    assert runner.trial(trial) == []
+    assert runner.trial(replace(trial, poison=False))[0].clause == "sparse_terms"
+    asked = plan(contract_of(), [], 1, 1, "full")
+    assert any(not t.poison and "sparse_rows" in t.kinds for t in asked)
+
+
+@pytest.mark.parametrize("name", ["softmax", "gemm"])
+def test_every_remainder_by_a_vector_is_asked_at_lengths_that_fill_a_loop(name: str) -> None:
+    contract = operator(name).contract()
+    for seed in range(3):
+        shapes = [t.extents for t in plan(contract, [], seed, 1, "full")]
+        for extent in contract.names:
+            left = {s[extent] % 8 for s in shapes if s[extent] >= 256}
+            assert left == set(range(8))
 
 
 @pytest.mark.parametrize(

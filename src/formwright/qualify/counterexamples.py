@@ -9,11 +9,11 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from formwright.contract.contract import Contract, contract_digest, outside
 from formwright.contract.inputs import kinds as kinds_of
-from formwright.qualify.plan import Trial
+from formwright.qualify.plan import Group, Trial
 from formwright.qualify.shapes import is_empty
 
 MOST: Final = 64
@@ -121,6 +121,7 @@ def _data(contract: Contract, clause: str, trial: Trial) -> dict[str, Any]:
         "repeats": trial.repeats,
         "ahead": trial.ahead,
         "relations": trial.relations,
+        "poison": trial.poison,
     }
 
 
@@ -133,7 +134,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     for line in text.splitlines():
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             yield value
@@ -156,10 +157,12 @@ def _trial(data: dict[str, Any], contract: Contract) -> Trial | None:
             repeats=int(data["repeats"]),
             ahead=bool(data["ahead"]),
             relations=bool(data["relations"]),
+            poison=bool(data.get("poison", True)),
         )
     except (KeyError, TypeError, ValueError):
         return None
     fits = len(trial.padding) in (0, len(contract.operands)) and min(trial.padding, default=0) >= 0
-    right = trial.placement in ("start", "end") and trial.threads >= 1 and trial.repeats >= 1
+    right = trial.group in get_args(Group)
+    right &= trial.placement in ("start", "end") and trial.threads >= 1 and trial.repeats >= 1
     inside = outside(contract, trial.extents) is None
     return trial if trial.kinds and fits and right and inside else None

@@ -15,6 +15,7 @@ from formwright.qualify.shapes import (
     deep,
     first,
     is_empty,
+    remainders,
     reported,
     rounds,
     shapes,
@@ -32,7 +33,9 @@ class Trial:
     ``padding`` is added to the row stride of each operand, in the order of the call; without
     it rows stand one behind another. ``ahead``: the inputs that the contract names are
     prepared in a call of their own. ``relations``: the contract's metamorphic relations are
-    tried on what the first kind gave.
+    tried on what the first kind gave, and one cell of an input is changed. Without ``poison``
+    scratch, heap and stack are as a user's call finds them: a kernel that looks for the poison
+    must be right without.
     """
 
     group: Group
@@ -45,6 +48,7 @@ class Trial:
     repeats: int = 1
     ahead: bool = False
     relations: bool = field(default=False, kw_only=True)
+    poison: bool = field(default=True, kw_only=True)
 
 
 def strides(contract: Contract, trial: Trial) -> tuple[int, ...]:
@@ -69,7 +73,7 @@ WIDE: Final[Mapping[str, tuple[Shape, tuple[int, ...]]]] = {
 DENSE: Final = "normal"
 """The kind that every family has: dense inputs of ordinary size."""
 
-CHECKED_AT_WORKLOADS: Final = ("normal", "integer", "sparse_rows", "select")
+CHECKED_AT_WORKLOADS: Final = ("normal", "integer", "sparse_rows", "select", "few")
 """Of the kinds that the family has; the exact ones are cheap to judge at any size."""
 
 
@@ -91,6 +95,8 @@ def plan(
     trials = [t for shape in drawn for t in _trials(contract, rng, shape, effort)]
     trials += [_round(contract, rng, shape) for shape in rounds(contract, rng, effort)]
     trials += _threaded(contract, rng, drawn, threads, effort)
+    if effort == "full" and not boundaries:
+        trials += _swept(contract, rng)
     known = kinds_of(contract)
     for workload in workloads:
         kinds = [k for k in CHECKED_AT_WORKLOADS if k in known]
@@ -100,6 +106,14 @@ def plan(
     if contract.ahead:
         trials += [replace(t, group="ahead", ahead=True) for t in trials if _tries_ahead(t)]
     return tuple(trials)
+
+
+def _swept(contract: Contract, rng: np.random.Generator) -> Iterator[Trial]:
+    """Where nobody says at which sizes a kernel's blocks end: every remainder by a vector."""
+    for shape in remainders(contract, rng):
+        yield Trial(
+            "alignment", shape, _kinds(contract, shape)[1][-1:], _seed(rng), placement="end"
+        )
 
 
 def _tries_ahead(trial: Trial) -> bool:
@@ -123,6 +137,8 @@ def _trials(
     repeats = 1 if small and not full else 2
     relations = usual or (full and not small)
     yield Trial("plain", shape, kinds, seed, repeats=repeats, relations=relations)
+    if full and (usual or shape in deep(contract)):
+        yield Trial("plain", shape, kinds, seed, poison=False)
     if full or usual or shape in deep(contract):
         yield Trial("alignment", shape, few, seed, placement="end")
     padding = tuple(int(rng.integers(1, 9)) for _ in contract.operands)
@@ -171,6 +187,10 @@ def _threaded(
     for shape in few:
         kinds = _kinds(contract, shape)[1][::-1]
         yield Trial("threads", shape, kinds, _seed(rng), threads=threads, repeats=6)
+    # A process with fewer cores calls it with as many threads as it has.
+    for fewer in range(2, threads) if effort == "full" else ():
+        kinds = _kinds(contract, large[-1])[1]
+        yield Trial("threads", large[-1], kinds, _seed(rng), threads=fewer, repeats=2)
 
 
 def _seed(rng: np.random.Generator) -> int:

@@ -47,7 +47,7 @@ class Runner:
         except MeasureError as error:
             return [Fault(*of_failure(error.outcome, trial), None)]
 
-    def _session(self, trial: Trial, poison_scratch: bool = True) -> Session:
+    def _session(self, trial: Trial, poison_scratch: bool | None = None) -> Session:
         rows = strides(self.contract, trial)
         return Session(
             Native(self.library, trial.threads, self.contract.ahead if trial.ahead else ()),
@@ -55,7 +55,7 @@ class Runner:
             [trial.extents[name] for name in self.contract.names],
             placement=trial.placement,
             sandbox=self.sandbox,
-            poison_scratch=poison_scratch,
+            poison_scratch=trial.poison if poison_scratch is None else poison_scratch,
         )
 
     def _kinds(self, session: Session, trial: Trial) -> list[Fault]:
@@ -84,7 +84,8 @@ class Runner:
                 related = (kind, arrays, previous)
         # Last: a kernel that keeps state shows it by its own name before.
         if trial.relations and related is not None and session.alive and not faults:
-            fault = self._relations(session, trial, *related)
+            fault = self._nudged(session, trial, *related)
+            fault = fault or self._relations(session, trial, *related)
             if fault is not None:
                 return [fault]
         return faults
@@ -149,6 +150,30 @@ class Runner:
             self.tested["previous_output"] += 1
         return None
 
+    def _nudged(
+        self, session: Session, trial: Trial, kind: str, arrays: Inputs, output: Array
+    ) -> Fault | None:
+        """One cell of one input changed: an output that is kept for like inputs shows."""
+        if is_empty(self.contract, trial.extents):
+            return None
+        rng = np.random.default_rng([trial.seed, 4])
+        changed = [array.copy() for array in arrays]
+        cells = changed[int(rng.integers(len(changed)))].reshape(-1)
+        cells[int(rng.integers(cells.size))] = 5
+        fault = self._once(session, trial, kind, arrays)
+        if fault is not None:
+            return replace(fault, clause="repeatable", detail=f"in a later call {fault.detail}")
+        got = self._output(session, trial, kind, tuple(changed))
+        if isinstance(got, Fault):
+            return got
+        found = judge(self.contract, kind, tuple(changed), got)
+        if found is None:
+            return None
+        stale = same_bits(got, output)
+        detail = "one cell of an input changed, and the output is that of the call before"
+        clause = "fresh" if stale else found.clause
+        return Fault(clause, detail if stale else found.detail, kind, found)
+
     def _relations(
         self, session: Session, trial: Trial, kind: str, arrays: Inputs, output: Array
     ) -> Fault | None:
@@ -202,7 +227,7 @@ class Runner:
         return Fault(trial.group, f"{ADDS[trial.group]} {fault.detail}", kind, fault.finding)
 
     def _right(
-        self, trial: Trial, kind: str, arrays: Inputs, *, poison_scratch: bool = True
+        self, trial: Trial, kind: str, arrays: Inputs, *, poison_scratch: bool | None = None
     ) -> bool:
         """Does this call hold in a child of its own?"""
         try:

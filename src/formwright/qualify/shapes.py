@@ -156,6 +156,28 @@ def rounds(contract: Contract, rng: np.random.Generator, effort: Effort) -> list
     return _distinct(contract, found)
 
 
+VECTOR: Final = 8
+"""Elements of the vectors whose remainders are swept."""
+
+
+def remainders(contract: Contract, rng: np.random.Generator) -> list[Shape]:
+    """Each extent in turn long, with every remainder by a vector; the others are small.
+
+    Tails of unrolled loops go wrong at one remainder, and at lengths that fill the loop.
+    """
+    found: list[Shape] = []
+    for name in contract.names:
+        for left in range(VECTOR):
+            small = {
+                n: int(rng.integers(1, 20 if len(contract.names) < 4 else 6))
+                for n in contract.names
+            }
+            long = int(2 ** rng.uniform(5, 7.2)) * VECTOR + left
+            found.append(small | {name: long})
+    inside = _distinct(contract, found, exactly=True)
+    return [shape for shape in inside if _fits(contract, shape)]
+
+
 def _fits(contract: Contract, shape: Mapping[str, int]) -> bool:
     if prod(max(1, v) for v in shape.values()) > MOST_POINTS:
         return False
