@@ -178,6 +178,18 @@ def test_a_contract_that_is_none_points(text: str, tmp_path: Path, capsys):
     assert CONTRACTS[text] in capsys.readouterr().err
 
 
+WIDE = 'relation = { kind = "absolute_relative", relative = 1 }'
+
+
+def test_a_relation_that_zeros_keep_is_no_contract(tmp_path: Path, capsys):
+    """Whatever is refused by other checks: what is allowed must be less than everything."""
+    (tmp_path / "c.toml").write_text(f'operator = "rmsnorm"\n{WIDE}')
+    (tmp_path / "k.c").write_text(RIGHT["rmsnorm in double"].source)
+    command = ["qualify", str(tmp_path / "k.c"), "--contract", str(tmp_path / "c.toml")]
+    assert run([*command, "--out", str(tmp_path)]) == 2
+    assert "so wide that zeros are right" in capsys.readouterr().err
+
+
 def test_source_with_the_interface_of_its_own_needs_no_adapter(tmp_path: Path):
     library = compile_kernel(tmp_path, "own", WITH_INTERFACE["naive"])
     kernel = find_kernel(library.with_suffix(".c"))

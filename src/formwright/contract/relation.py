@@ -53,6 +53,23 @@ ORDINARY: Final = Relation()
 """The operator's own bound, for any order of summation."""
 
 
+def told(relation: Relation) -> str:
+    """What is allowed instead of the operator's own bound; nothing where it is that bound."""
+    match relation.kind:
+        case "bound":
+            words = ""
+        case "bitwise":
+            words = "equal in every bit"
+        case "ulp":
+            words = f"within {relation.ulps} ulp"
+        case "absolute_relative":
+            absolute, relative = float(relation.absolute), float(relation.relative)
+            words = f"within {absolute:g} absolute and {relative:g} relative"
+    if relation.norm is None:
+        return words
+    return ", ".join([*filter(None, [words]), f"within {float(relation.norm):g} in norm"])
+
+
 def relation_data(relation: Relation) -> dict[str, Any]:
     """Plain JSON data; :func:`relation_from` reads it back."""
     return {

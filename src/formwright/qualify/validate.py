@@ -5,15 +5,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from formwright.base.diagnostics import fail
 from formwright.base.digest import digest_file
 from formwright.contract.contract import Contract, outside
+from formwright.contract.inputs import inputs
+from formwright.contract.judge import judge
+from formwright.contract.numbers import format_of
 from formwright.measure.sandbox import Sandbox
 from formwright.qualify.checks import Run, Validation, overall
 from formwright.qualify.clauses import Fault, checks_of
 from formwright.qualify.counterexamples import Store, shrunk
-from formwright.qualify.plan import Trial, plan, strides
+from formwright.qualify.plan import DENSE, Trial, plan, strides
 from formwright.qualify.runner import Runner
-from formwright.qualify.shapes import Effort
+from formwright.qualify.shapes import Effort, first, is_empty
 from formwright.qualify.symbols import objection
 
 Progress = Callable[[int, int], None]
@@ -36,12 +42,14 @@ def validate(
     """Run the plan of ``seed`` and judge every output; stops at the first trial that fails.
 
     ``workloads`` are extents that the kernel is for; ragged, tiny and boundary shapes are
-    added to them, as far as the contract's ranges have them. With a ``store`` the calls that
+    added to them, as far as the contract's ranges have them. Raises ``InputError`` for a
+    relation so wide that it asks nothing. With a ``store`` the calls that
     refused earlier candidates come first, and the call that refuses this one is made small
     and kept there. A library whose symbols say that it uses environment variables or patches
     the clock is refused unrun; the others run in a sandboxed child only.
     """
     start = time.perf_counter()
+    _must_ask(contract)
     whole = plan(contract, workloads, seed, threads, effort, boundaries)
     known = () if store is None else store.trials(contract)
     trials = [t for t in known if t.threads <= threads]
@@ -70,6 +78,21 @@ def validate(
         runner.level,
         time.perf_counter() - start,
     )
+
+
+def _must_ask(contract: Contract) -> None:
+    """Raise ``InputError`` for a relation that an output of zeros keeps: it asks nothing."""
+    shape = first(contract)
+    if shape is None or is_empty(contract, shape):
+        return
+    arrays = inputs(contract, DENSE, shape, 0)
+    dtype = format_of(contract.output.dtype).numpy
+    nothing = np.zeros(contract.shape(contract.output, shape), dtype)
+    if nothing.size and judge(contract, DENSE, arrays, nothing) is None:
+        raise fail(
+            f"the relation of the contract is so wide that zeros are right for {contract.operator}",
+            hint="no test of it would say anything: choose smaller allowances",
+        )
 
 
 def _remember(

@@ -2,6 +2,7 @@
 
 from rich.console import Console
 
+from formwright.contract.relation import told
 from formwright.flow.judging import Judgement
 from formwright.qualify.qualification import OURS, Qualification
 
@@ -9,7 +10,9 @@ from formwright.qualify.qualification import OURS, Qualification
 def print_judgement(console: Console, judged: Judgement) -> None:
     """The verdict, the reasons why not, and what the times were."""
     verdict = "held" if judged.held else "refused"
-    console.print(f"[bold]{judged.name}: {verdict}[/bold] as {judged.contract.operator}")
+    relation = told(judged.contract.relation)
+    allowed = f", {relation}" if relation else ""
+    console.print(f"[bold]{judged.name}: {verdict}[/bold] as {judged.contract.operator}{allowed}")
     console.print("  template: none, nothing is proved; what follows is tested and measured")
     for name, result in judged.results.items():
         _print_shape(console, name, result)
