@@ -16,7 +16,7 @@ from formwright.codegen.fold import fold
 from formwright.codegen.leaves import LANE, Cells, Named
 from formwright.codegen.linear import Linear, linear, plus
 from formwright.codegen.points import bind_box
-from formwright.codegen.values import updated, value_text
+from formwright.codegen.values import joined, updated, value_text
 from formwright.codegen.ways import Way, names_in, way_of
 from formwright.ir.expr import Arith, Expr, Num, Var, num
 from formwright.ir.program import Apply, BoxVar
@@ -211,7 +211,8 @@ def _statement(apply: Apply, way: Way, cells: Cells) -> str:
     count = cells.lanes(found)
     tests = cells.tests(b for b in found if not b.form.mentions(LANE))
     if count is None:
-        text = kind.store(pointer, updated(apply.op, kind.load(pointer), apply.value, cells))
+        store = kind.stream if access.buffer == context.streamed else kind.store
+        text = store(pointer, updated(apply.op, kind.load(pointer), apply.value, cells))
     else:
         old = kind.load_part(pointer, count)
         text = kind.store_part(pointer, updated(apply.op, old, apply.value, cells), count)
@@ -243,7 +244,7 @@ def _sums(apply: Apply, way: Way, positions: Sequence[Position], context: Contex
             _masked(apply, _cells(way, position, values, named, False, context))
             for position in positions
         ]
-        text = _finish(apply, _tree(apply.op, vectors), values, context)
+        text = _finish(apply, _tree(apply.op, vectors, context), values, context)
         lines = [*named.take(), text]
         body.append(f"if ({test}) {{ {' '.join(lines)} }}" if test else f"{{ {' '.join(lines)} }}")
     with context.writer.block(""):
@@ -263,16 +264,20 @@ def _neutral(apply: Apply) -> str:
     return "(fw_vec){0}" if apply.op == "+=" else "fw_all(-INFINITY)"
 
 
-def _tree(op: str, vectors: Sequence[str]) -> str:
+def _tree(op: str, vectors: Sequence[str], context: Context) -> str:
     found = list(vectors)
     while len(found) > 1:
         pairs = [found[i : i + 2] for i in range(0, len(found), 2)]
-        found = [_both(op, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        found = [
+            _both(op, pair[0], pair[1], context) if len(pair) == 2 else pair[0] for pair in pairs
+        ]
     return found[0]
 
 
-def _both(op: str, a: str, b: str) -> str:
-    return f"({a} + {b})" if op == "+=" else f"fw_vec_max({a}, {b})"
+def _both(op: str, a: str, b: str, context: Context) -> str:
+    if op == "+=":
+        return joined("+", a, b, True, context.output.calls)
+    return f"fw_vec_max({a}, {b})"
 
 
 def _finish(apply: Apply, vector: str, values: Mapping[str, Expr], context: Context) -> str:
@@ -281,6 +286,8 @@ def _finish(apply: Apply, vector: str, values: Mapping[str, Expr], context: Cont
     lanes = f"fw_sum({vector})" if apply.op == "+=" else f"fw_greatest({vector})"
 
     def into(old: str) -> str:
+        if apply.op == "+=" and context.output.calls:
+            return joined("+", old, lanes, False, True)
         return f"{old} + {lanes}" if apply.op == "+=" else f"fw_larger({lanes}, {old})"
 
     tile = context.tiles.get(access.buffer)
@@ -368,6 +375,6 @@ def _long_sum(apply: Apply, way: Way, extent: Expr, context: Context) -> None:
 
         _steps(way, extent, each, context, body)
         for at, (values, test) in enumerate(rows):
-            vector = _tree(apply.op, [f"sum_{at}_{k}" for k in range(each)])
+            vector = _tree(apply.op, [f"sum_{at}_{k}" for k in range(each)], context)
             text = _finish(apply, vector, values, context)
             out.line(f"if ({test}) {{ {text} }}" if test else text)

@@ -87,6 +87,8 @@ class Output:
     counters: list[str] = field(default_factory=list)
     """Loop variables of the driver, which the phases read from the environment."""
     used: dict[str, int] = field(default_factory=dict)
+    calls: bool = False
+    """Values are put together by calls in the place of C's operators."""
     lanes: Mapping[int, bool] = field(default_factory=dict)
     """By ``id`` of a register buffer: whether its last dimension is lanes of vectors."""
 
@@ -118,6 +120,8 @@ class Context:
     """Forms that are known to be >= 0 here, since the code before has compared."""
     splits: int = 0
     """How often the block was written twice, with facts and without."""
+    streamed: str | None = None
+    """The buffer whose stores here go past the caches."""
 
     def place(self, buffer: str) -> Place:
         return self.places[buffer]

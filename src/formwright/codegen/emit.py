@@ -18,6 +18,7 @@ from formwright.codegen.fold import folded_program
 from formwright.codegen.linear import Range
 from formwright.codegen.places import tensor_place
 from formwright.codegen.registers import lanes_of
+from formwright.codegen.statements import streams
 from formwright.codegen.target import Target, with_halves
 from formwright.codegen.tiles import statements
 from formwright.ir.evaluate import EvaluationError, evaluate
@@ -64,9 +65,13 @@ class Emitted:
     ahead: tuple[str, ...]
 
 
-def emit_c(template: Template, assignment: Mapping[str, int], target: Target) -> Emitted:
+def emit_c(
+    template: Template, assignment: Mapping[str, int], target: Target, *, calls: bool = False
+) -> Emitted:
     """The C of ``template`` with the decisions of ``assignment``.
 
+    With ``calls`` values are put together by calls (``fw_add``) that the runtime's headers do
+    not have: for :func:`formwright.codegen.field.field_source`.
     What the emitter does not support is an :class:`InputError` at the statement.
     """
     _check_assignment(template, assignment)
@@ -87,7 +92,8 @@ def emit_c(template: Template, assignment: Mapping[str, int], target: Target) ->
     for place in tensors:
         constant = "" if place.name == f"t_{workload.output.name}" else "const "
         fixed += [(f"{constant}{place.kind.c_type} *", place.name), ("int64_t", place.stride)]
-    output = Output(target, frozenset(extents), lanes=lanes_of(program, target))
+    lanes = lanes_of(program, target)
+    output = Output(target, frozenset(extents), calls=calls, lanes=lanes)
     context = Context(
         output=output,
         writer=Writer(),
@@ -113,6 +119,7 @@ def emit_c(template: Template, assignment: Mapping[str, int], target: Target) ->
         runtime_text("elements.h"),
         runtime_text("exponential.h"),
         runtime_text("threads.h"),
+        *([runtime_text("streaming.h")] if streams(program) else []),
         kernel,
         layout_text(output, extents),
         abi_text(tensors, extents, lowest, points, target.features, count > 0),

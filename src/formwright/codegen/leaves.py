@@ -81,6 +81,10 @@ class Cells:
         return self.column is not None
 
     @property
+    def calls(self) -> bool:
+        return self.context.output.calls
+
+    @property
     def multiply_add(self) -> str:
         """With rows outside it is a product's tile: compilers spill what they contract there."""
         if not self.vector:

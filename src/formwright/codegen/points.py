@@ -32,6 +32,10 @@ class Point:
     vector: bool = False
     multiply_add: str = "fw_madd_1"
 
+    @property
+    def calls(self) -> bool:
+        return self.context.output.calls
+
     def constant(self, _value: Value) -> str | None:
         return None
 
@@ -215,6 +219,10 @@ class RowVector:
     clipped: bool
     vector: bool = True
     multiply_add: str = "fw_fma"
+
+    @property
+    def calls(self) -> bool:
+        return self.context.output.calls
 
     def constant(self, _value: Value) -> str | None:
         return None

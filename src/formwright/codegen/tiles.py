@@ -136,6 +136,10 @@ class TileLeaves:
     vector: bool = True
     multiply_add: str = "fw_fma"
 
+    @property
+    def calls(self) -> bool:
+        return self.context.output.calls
+
     def constant(self, _value: Value) -> str | None:
         return None
 

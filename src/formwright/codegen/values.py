@@ -14,6 +14,7 @@ _SCALAR = {
     "max": "fw_larger",
     "min": "fw_smaller",
 }
+_OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 _VECTOR = {
     "exp": "fw_vec_exp",
     "sqrt": "fw_vec_sqrt",
@@ -28,6 +29,10 @@ class Leaves(Protocol):
 
     @property
     def vector(self) -> bool: ...
+
+    @property
+    def calls(self) -> bool:
+        """Sums, products and numbers are calls: not of floats, see :mod:`codegen.field`."""
 
     @property
     def multiply_add(self) -> str:
@@ -49,6 +54,22 @@ def float_text(value: Fraction) -> str:
     return f"{text}f" if "e" in text or "." in text else f"{text}.0f"
 
 
+def number_text(value: Fraction, calls: bool) -> str:
+    """A scalar constant: the nearest f32, or a call with the exact fraction."""
+    if not calls:
+        return float_text(value)
+    if max(abs(value.numerator), value.denominator) >= 2**63:
+        raise fail(f"{value} does not fit 64 bits")
+    return f"fw_fraction(INT64_C({value.numerator}), INT64_C({value.denominator}))"
+
+
+def joined(op: str, a: str, b: str, vector: bool, calls: bool) -> str:
+    """C text of ``a op b``, to be used anywhere."""
+    if not calls:
+        return f"({a} {op} {b})"
+    return f"fw_{'vec_' if vector else ''}{_OPERATORS[op]}({a}, {b})"
+
+
 def value_text(value: Value, leaves: Leaves) -> str:
     """C text of ``value``: a ``float``, or a ``fw_vec`` where the leaves are vectors."""
     shared = leaves.constant(value)
@@ -57,8 +78,9 @@ def value_text(value: Value, leaves: Leaves) -> str:
     match value:
         case Literal(number):
             if not leaves.vector:
-                return float_text(number)
-            return "(fw_vec){0}" if number == 0 else f"fw_all({float_text(number)})"
+                return number_text(number, leaves.calls)
+            text = number_text(number, leaves.calls)
+            return "(fw_vec){0}" if number == 0 else f"fw_all({text})"
         case Read(access):
             return leaves.read(access)
         case Index(expr):
@@ -66,9 +88,12 @@ def value_text(value: Value, leaves: Leaves) -> str:
         case Select(cond, then, other):
             return leaves.choice(cond, then, other)
         case Op("neg", (arg,)):
-            return f"(-{value_text(arg, leaves)})"
+            text = value_text(arg, leaves)
+            called = "fw_vec_neg" if leaves.vector else "fw_neg"
+            return f"{called}({text})" if leaves.calls else f"(-{text})"
         case Op("+" | "-" | "*" | "/" as op, (left, right)):
-            return f"({value_text(left, leaves)} {op} {value_text(right, leaves)})"
+            sides = value_text(left, leaves), value_text(right, leaves)
+            return joined(op, *sides, leaves.vector, leaves.calls)
         case Op(name, args):
             known = _VECTOR if leaves.vector else _SCALAR
             if name not in known:
@@ -87,7 +112,9 @@ def updated(op: str, old: str, value: Value, leaves: Leaves) -> str:
             factors = f"{value_text(left, leaves)}, {value_text(right, leaves)}"
             return f"{leaves.multiply_add}({factors}, {old})"
         case "+=", _:
-            return f"{old} + {value_text(value, leaves)}"
+            text = value_text(value, leaves)
+            whole = joined("+", old, text, leaves.vector, leaves.calls)
+            return whole if leaves.calls else f"{old} + {text}"
         case _:
             larger = _VECTOR["max"] if leaves.vector else _SCALAR["max"]
             return f"{larger}({value_text(value, leaves)}, {old})"

@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from formwright import __version__
-from formwright.base.diagnostics import InputError
 from formwright.base.digest import digest
-from formwright.codegen import detect_target, emit_c
-from formwright.codegen.ring import RingError, check_ring, ring_source
+from formwright.codegen import detect_target
 from formwright.contract.problem import Workload
 from formwright.flow.boundaries import boundaries
 from formwright.flow.candidates import Candidate
 from formwright.flow.setting import Setting
-from formwright.ir.template import Template
-from formwright.ir.types import ElementTypeError, with_dtypes
-from formwright.qualify.other_builds import ring_evidence, sanitizer_evidence
+from formwright.qualify.exact_builds import exact_build, exact_evidence
+from formwright.qualify.other_builds import sanitizer_evidence
 from formwright.qualify.qualification import qualify, secret_seed
 from formwright.qualify.record import Candidate as Finalist
 
@@ -94,29 +91,14 @@ def _other_builds(
     def made() -> dict[str, Any]:
         contract = setting.problem.contract
         entries = sanitizer_evidence({"kernel.c": source}, command, contract, secret_seed(), ends)
-        ring = _ring(template, winner.assignment)
-        exact = ring_evidence(ring, command, contract, secret_seed(), ends, max(2, setting.threads))
+        seed = secret_seed()
+        words = exact_build(template, winner.assignment, detect_target(), seed)
+        exact = exact_evidence(words, command, contract, seed, ends, max(2, setting.threads))
         return {"entries": [*entries, exact]}
 
     setting.listener.stage(f"{winner.template}: other builds of it")
     found = setting.journal.step(f"other/{winner.key}", made)
     return tuple(found["entries"])
-
-
-def _ring(template: Template, assignment: Mapping[str, int]) -> str | RingError:
-    """The design over integers mod 2^64, of f32 tensors whatever the contract's are."""
-    workload = template.scope.workload
-    plain = {t.name: "f32" for t in (*workload.inputs, workload.output)}
-    try:
-        check_ring(template.program)
-        emitted = emit_c(with_dtypes(template, plain), assignment, detect_target())
-        return ring_source(emitted)
-    except RingError as error:
-        return error
-    except ElementTypeError as error:
-        return RingError(str(error))
-    except InputError as error:
-        return RingError(error.diagnostics[0].message)
 
 
 def _generation(setting: Setting) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def exact_output(
     known = dict(inputs)
     waiting = list(stages)
     while waiting:
-        ready = [s for s in waiting if _reads(s.value) <= known.keys()]
+        ready = [s for s in waiting if reads_of(s.value) <= known.keys()]
         if not ready:
             raise NotExactError("its stages wait for each other")
         for stage in ready:
@@ -37,16 +37,16 @@ def exact_output(
     return _line(workload, values, known, bits)
 
 
-def _reads(value: Value) -> set[str]:
+def reads_of(value: Value) -> set[str]:
     match value:
         case Literal() | Index():
             return set()
         case Read(access):
             return {access.buffer}
         case Op(_, args):
-            return set[str]().union(*(_reads(a) for a in args))
+            return set[str]().union(*(reads_of(a) for a in args))
         case Select(_, then, other):
-            return _reads(then) | _reads(other)
+            return reads_of(then) | reads_of(other)
         case _:
             assert_never(value)
 

@@ -13,17 +13,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from formwright.codegen.ring import RingError
 from formwright.contract.contract import Contract, outside
 from formwright.qualify.program import shown
-from formwright.qualify.ring import run_ring
 from formwright.qualify.sanitized import SANITIZERS, Outcome, Sanitizer, run_sanitized
 from formwright.qualify.shapes import is_empty, shapes
 
 CALLS: Final = 4
 """Shapes that each sanitizer build is called at."""
 
-_LEAST, _MOST, _MOST_EXACT = 1 << 18, 1 << 21, 1 << 19
+_LEAST, _MOST = 1 << 18, 1 << 21
 """Points of the largest of them: enough for threads to be woken, and sanitizers are slow."""
 
 
@@ -38,7 +36,7 @@ def sanitizer_evidence(
 
     Nothing is timed meanwhile, so both builds are made at once.
     """
-    tried = _shapes(contract, seed, boundaries, _MOST)
+    tried = tried_shapes(contract, seed, boundaries, _MOST)
 
     def entry(sanitizer: Sanitizer) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="formwright-sanitizer-") as folder:
@@ -75,7 +73,7 @@ def _entry(
     }
 
 
-def _shapes(
+def tried_shapes(
     contract: Contract, seed: int, boundaries: Mapping[str, Sequence[int]], most: int
 ) -> list[dict[str, int]]:
     """The first small shape, the largest of those that validation would draw, and a larger one."""
@@ -98,44 +96,6 @@ def _grown(contract: Contract, shape: Mapping[str, int]) -> dict[str, int]:
         if outside(contract, larger) is None:
             found = larger
     return found
-
-
-def ring_evidence(
-    source: str | RingError,
-    command: Sequence[str],
-    contract: Contract,
-    seed: int,
-    boundaries: Mapping[str, Sequence[int]],
-    threads: int,
-) -> dict[str, Any]:
-    """The entry of a build over integers mod 2^64: random inputs, outputs equal in every bit.
-
-    Two programs whose outputs are different polynomials of the inputs agree by chance at one
-    random point in far less than 1 of 2^50; rounding cannot hide a term. ``source`` is what
-    :func:`formwright.codegen.ring.ring_source` gave, or why it gave nothing.
-    """
-    tried = _shapes(contract, seed, boundaries, _MOST_EXACT)
-    with tempfile.TemporaryDirectory(prefix="formwright-ring-") as folder:
-        outcome = run_ring(source, command, contract, tried, seed, threads, Path(folder))
-    return {
-        "what": "integers mod 2^64",
-        "difference": (
-            "emitted again for f32 tensors, then integers mod 2^64 put in the place of f32 and of"
-            " its vectors, and compiled as a program with -O1; loops, tiles, packing and threads"
-            " are the same text"
-        ),
-        "says": "every output is the contract's sum of products of the inputs, term for term",
-        "verdict": outcome.verdict,
-        "evidence": "tested",
-        "detail": outcome.detail,
-        "runs": outcome.runs,
-        "threads": {"asked": threads, "seen": outcome.threads},
-        "shapes": [dict(s) for s in tried[: outcome.runs]],
-        "seed": seed,
-        "command": [shown(part) for part in outcome.command],
-        "compiler": outcome.compiler,
-        "sandbox": outcome.sandbox,
-    }
 
 
 def objections(entries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
