@@ -157,6 +157,27 @@ def test_what_is_no_product_is_an_error(kernel):
         kernel(draw(2, 3), draw(3, 2), draw(2, 3))
 
 
+def shared(m: int, n: int) -> np.ndarray:
+    return np.lib.stride_tricks.as_strided(np.zeros(n, np.float32), (m, n), (0, 4))
+
+
+NO_NUMBERS = {
+    "no real numbers": lambda: (draw(2, 3).astype(np.complex64), draw(3, 2), None),
+    "no real numbers ": lambda: (draw(2, 3).astype(object), draw(3, 2), None),
+    "its mask would be lost": lambda: (np.ma.array(draw(2, 3), mask=True), draw(3, 2), None),
+    "out holds int32": lambda: (draw(2, 3), draw(3, 2), np.zeros((2, 2), np.int32)),
+    "out holds complex64": lambda: (draw(2, 3), draw(3, 2), np.zeros((2, 2), np.complex64)),
+    "cells of out share memory": lambda: (draw(2, 3), draw(3, 2), shared(2, 2)),
+}
+
+
+@pytest.mark.parametrize("words", NO_NUMBERS)
+def test_what_would_be_lost_on_the_way_is_an_error(kernel, words):
+    """NumPy behind it would drop the imaginary parts, round to integers, keep the last row."""
+    with pytest.raises(ValueError, match=words.strip()):
+        kernel(*NO_NUMBERS[words]())
+
+
 def test_a_cpu_that_lacks_instructions_gets_numpy(tmp_path):
     library = compile_kernel(tmp_path, "other", "abort();", cpu_ok="0")
     kernel = formwright.load(put_artifact(library, tmp_path / "artifact"))
@@ -190,6 +211,10 @@ def test_a_record_that_is_none_does_not_load(built, tmp_path):
     for text in ("{", "[]", json.dumps(record | {"schema": 99}), json.dumps({"schema": 1})):
         (folder / "record.json").write_text(text)
         with pytest.raises(ArtifactError):
+            formwright.load(folder)
+    for threads in (None, "x", 0, [1]):
+        (folder / "record.json").write_text(json.dumps(record | {"threads": threads}))
+        with pytest.raises(ArtifactError, match="number of threads"):
             formwright.load(folder)
     with pytest.raises(ArtifactError, match="not a folder"):
         formwright.load(tmp_path / "nowhere")

@@ -16,6 +16,8 @@ _BF16 = np.dtype(ml_dtypes.bfloat16)
 
 def given(value: Given) -> Array:
     """The array of ``value``, without a copy. Raises ``ValueError`` for anything else."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError("a masked array is given: its mask would be lost; fill it first")
     if isinstance(value, np.ndarray):
         return value
     torch = _torch()

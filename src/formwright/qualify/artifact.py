@@ -136,6 +136,9 @@ def read_record(folder: Path) -> dict[str, Any]:
     whole = isinstance(record.get("files"), dict) and isinstance(record.get("contract"), dict)
     if not whole or "digest" not in record["contract"]:
         raise ArtifactError(f"{path} lacks its hashes", _MEND)
+    threads = record.get("threads")
+    if not isinstance(threads, int) or threads < 1:
+        raise ArtifactError(f"{path} lacks the number of threads", _MEND)
     return record
 
 

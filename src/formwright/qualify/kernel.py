@@ -20,7 +20,14 @@ from formwright.contract.numbers import Array, format_of
 from formwright.qualify.arrays import Given, given, returned
 from formwright.qualify.artifact import Artifact, read_artifact
 from formwright.qualify.library import Failure, Library, Packed, library
-from formwright.qualify.operands import Reason, extents_of, layout_reason, overlaps, row_stride
+from formwright.qualify.operands import (
+    Reason,
+    check_numbers,
+    extents_of,
+    layout_reason,
+    overlaps,
+    row_stride,
+)
 from formwright.qualify.reference import by_reference
 
 Tensors = tuple[Array, ...]
@@ -113,7 +120,8 @@ class Kernel:
         """The operator of the contract; ``out`` may also be the last positional argument.
 
         Raises ``ValueError`` for arrays that are no operands of it: another number of them or
-        of dimensions, extents that differ, an ``out`` of another shape.
+        of dimensions, extents that differ, no real numbers; an ``out`` of another shape, of
+        integers, or whose cells share memory.
         """
         taken = self._taken(inputs, out)
         result = self.attempt(taken.tensors, taken.out, taken.prepared)
@@ -160,7 +168,9 @@ class Kernel:
             if isinstance(value, Prepared) and value.name != operand.name:
                 raise ValueError(f"{value.name} was prepared, and is given as {operand.name}")
         tensors = tuple(i.array if isinstance(i, Prepared) else given(i) for i in inputs)
-        return _Taken(tensors, prepared, None if out is None else given(out), out)
+        result = None if out is None else given(out)
+        check_numbers(self.contract, tensors, result)
+        return _Taken(tensors, prepared, result, out)
 
     def _reason(self, tensors: Tensors, out: Array | None) -> Reason | None:
         if self._unfit is not None:

@@ -81,6 +81,37 @@ def overlaps(array: Array, out: Array) -> bool:
     return bool(apart < its * array.shape[-1] or apart + size * out.shape[-1] > stride)
 
 
+def check_numbers(contract: Contract, inputs: Sequence[Array], out: Array | None) -> None:
+    """Raise ``ValueError`` for what a result could not be computed from, or not be kept in.
+
+    Whatever computes a call: NumPy would drop imaginary parts, round to integers, and leave in
+    an output whose cells share memory what was written last.
+    """
+    for operand, array in zip(contract.inputs, inputs, strict=True):
+        if not np.can_cast(array.dtype, np.float64, "same_kind"):
+            raise ValueError(f"{operand.name} holds {array.dtype}, which are no real numbers")
+    if out is None:
+        return
+    name = contract.output.name
+    whole = all(array.dtype.kind in "biu" for array in inputs)
+    takes = np.can_cast(np.float64, out.dtype, "same_kind")
+    if not whole and not (takes and np.can_cast(out.dtype, np.float64, "same_kind")):
+        raise ValueError(f"out holds {out.dtype}, {name} is {contract.output.dtype}")
+    if _overlaps_itself(out):
+        raise ValueError("cells of out share memory with each other")
+
+
+def _overlaps_itself(array: Array) -> bool:
+    """May two elements share a byte? Each stride must step over all that the smaller ones reach."""
+    reach = array.dtype.itemsize
+    steps = sorted((abs(t), n) for t, n in zip(array.strides, array.shape, strict=True) if n > 1)
+    for stride, size in steps if array.size else ():
+        if stride < reach:
+            return True
+        reach += stride * (size - 1)
+    return False
+
+
 def _rows(array: Array) -> int:
     return prod(array.shape[:-1])
 
