@@ -130,3 +130,34 @@ def test_nothing_over_what_may_be_nothing_inside_a_function() -> None:
     program = "  par grid i in N:\n    y[i] = W[i] * exp(0 / W[i])\n"
     assert _verdict(scope, "N >= 1", program) == "unresolved"
     assert _verdict(scope, "N >= 1", program.replace(" / W[i]", "")) == "proved"
+
+
+SPREAD = {
+    "sums": "*".join(["(X[N] + Z[N])"] * 40),
+    "differences": "*".join(["(X[N] - Z[N])"] * 40),
+    "masks": "*".join(f"select(n < {k}, X[N], Z[N])" for k in range(30)),
+    "masks in a function": "exp("
+    + "+".join(f"select(n < {k}, X[N], Z[N])" for k in range(30))
+    + ")",
+    "masks in a quotient": "1 / ("
+    + "*".join(f"select(n < {k}, X[N], Z[N])" for k in range(30))
+    + ")",
+}
+
+
+@pytest.mark.parametrize("name", SPREAD)
+@pytest.mark.parametrize("head", ["sum(k < K) x[k] * ", "max(k < K) x[k] * "])
+def test_a_line_of_very_many_products_is_open_at_once(name: str, head: str) -> None:
+    """2^40 products are not written out to be counted."""
+    scope = f"  workload  y[N] = {head}{SPREAD[name]}\n"
+    program = "  par grid i in N:\n    y[i] = X[i] * Z[i] * x[0]\n"
+    assert _verdict(scope, "N >= 1, K >= 1", program) == "unresolved"
+
+
+@pytest.mark.parametrize("op", "*/")
+def test_copies_of_copies_are_open_at_once(op: str) -> None:
+    names = ", ".join(f"b{k}[1]" for k in range(9))
+    program = f"  par grid i in N:\n    alloc {names} register\n    b0[a] = W[i]\n"
+    program += "".join(f"    b{k}[a] = b{k - 1}[0] {op} b{k - 1}[0]\n" for k in range(1, 9))
+    program += "    y[i] = b8[0]\n"
+    assert _verdict("  workload  y[N] = W[N] * exp(0)\n", "N >= 1", program) == "unresolved"

@@ -1,6 +1,6 @@
 """A line of the workload as what it joins: products for a sum, whole values for a maximum."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
@@ -42,11 +42,13 @@ class Product:
 
 def products(line: Workload) -> list[Product]:
     """The products of a sum, the values of a maximum; raises on more than the limit."""
-    if line.combine == "max":
-        return values(line.value)
-    found = summands(line.value)
+    return values(line.value) if line.combine == "max" else summands(line.value)
+
+
+def _few(found: list[Product], value: Value) -> list[Product]:
+    """Told while they grow: forty sums of two are 2^40 products."""
     if len(found) > FORM_TERMS:
-        raise UnderivableError(f"a workload of more than {FORM_TERMS} products", line.span)
+        raise UnderivableError(f"a workload of more than {FORM_TERMS} products", value.span)
     return found
 
 
@@ -54,19 +56,19 @@ def summands(value: Value) -> list[Product]:
     """The products that a value is the sum of."""
     match value:
         case Op("+", (a, b)):
-            return summands(a) + summands(b)
+            return _few(summands(a) + summands(b), value)
         case Op("-", (a, b)):
-            return summands(a) + [_scaled(p) for p in summands(b)]
+            return _few(summands(a) + [_scaled(p) for p in summands(b)], value)
         case Op("neg", (a,)):
             return [_scaled(p) for p in summands(a)]
         case Op("*" as name, (a, b)):
-            return list(_pairs(name, value, summands(a), summands(b)))
+            return _pairs(name, value, summands(a), summands(b))
         case Op("/" as name, (a, b)):
-            return list(_pairs(name, value, summands(a), values(b)))
+            return _pairs(name, value, summands(a), values(b))
         case Select(cond, a, b):
-            return _chosen(cond, summands(a), summands(b))
+            return _few(_chosen(cond, summands(a), summands(b)), value)
         case _:
-            return [Product((t,), p.when) for p in values(value) for t in p.form]
+            return _few([Product((t,), p.when) for p in values(value) for t in p.form], value)
 
 
 def _scaled(product: Product) -> Product:
@@ -88,20 +90,23 @@ def values(value: Value) -> list[Product]:
         case Index(expr):
             return [Product(factor_form(Leaf(INDEX, 0, None, expr)))]
         case Select(cond, a, b):
-            return _chosen(cond, values(a), values(b))
+            return _few(_chosen(cond, values(a), values(b)), value)
         case Op(name, args):
             sides = [values(a) for a in args]
             if len(sides) == 1:
                 return [Product(combined(name, [p.form], value), p.when) for p in sides[0]]
-            return list(_pairs(name, value, sides[0], sides[1]))
+            return _pairs(name, value, sides[0], sides[1])
         case _:
             assert_never(value)
 
 
-def _pairs(name: str, value: Op, left: list[Product], right: list[Product]) -> Iterator[Product]:
+def _pairs(name: str, value: Op, left: list[Product], right: list[Product]) -> list[Product]:
+    found: list[Product] = []
     for p in left:
         for q in right:
-            yield Product(combined(name, [p.form, q.form], value), p.when + q.when)
+            found.append(Product(combined(name, [p.form, q.form], value), p.when + q.when))
+            _few(found, value)
+    return found
 
 
 def combined(name: str, args: list[Form], value: Op) -> Form:

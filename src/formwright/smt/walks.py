@@ -33,6 +33,9 @@ from formwright.smt.writers import arbitrary, writers
 CHAIN_LIMIT = 128
 """The most chains that one output statement may have."""
 
+STEP_LIMIT = 128
+"""The most statements that one chain may go through: squares of squares are 2^n factors."""
+
 Place = tuple[Site, ...]
 """The statements that a way went through."""
 
@@ -263,6 +266,10 @@ class Chains:
         self, access: Access, chain: Chain, step: int, path: Place, tag: str
     ) -> Iterator[tuple[Site, Chain, str]]:
         """The statements that may have written what is read; each is one step more."""
+        if len(chain.steps) >= STEP_LIMIT:
+            raise UnderivableError(
+                f"a chain through more than {STEP_LIMIT} statements", access.span
+            )
         reader = chain.steps[step].instance
         sources = writers(self._applies, reader.site, access, ("=", "+=", "max="))
         if len({s.apply.op for s in sources} & {"+=", "max="}) == 2:
