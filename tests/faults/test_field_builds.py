@@ -14,7 +14,7 @@ from formwright.contract.operators import operator
 from formwright.ir.template import Template
 from formwright.lang import load, parse
 from formwright.qualify.exact import NotExactError
-from formwright.qualify.exact_builds import exact_build
+from formwright.qualify.exact_builds import exact_build, exact_evidence
 from formwright.qualify.field_exact import Field, Halves, ZeroDivisorError, field_output
 from formwright.qualify.fields import field_numbers
 from formwright.qualify.numbers import run_numbers
@@ -82,6 +82,12 @@ def _mutant(name: str, old: str, new: str) -> Template:
 
 def _run(name: str, template: Template, folder: Path) -> Outcome:
     family, design, shape = CASES[name]
+    return _run_at(family, template, design, shape, folder)
+
+
+def _run_at(
+    family: str, template: Template, design: Values, shape: Values, folder: Path
+) -> Outcome:
     whole = {d.name: design.get(d.name, d.menu[0]) for d in template.decisions}
     made = exact_build(template, whole, target_named("plain"), 5)
     command = (*find_compiler(), *FLAGS, "-o", "kernel.so", "kernel.c", *LINK)
@@ -110,6 +116,53 @@ def test_more_wrong_programs_are_refuted(what: str, tmp_path: Path) -> None:
     assert _run(name, _mutant(name, old, new), tmp_path).verdict == "refuted"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "family", "shape"),
+    [
+        ("layernorm_rows", "layernorm", {"T": 3, "H": 21}),
+        ("gated_mlp_direct", "gated_mlp", {"T": 2, "D": 11, "F": 9}),
+        ("gated_mlp_panels_ahead", "gated_mlp", {"T": 9, "D": 70, "F": 13}),
+        ("gemm_silu_panels_ahead", "gemm_silu", {"M": 9, "N": 21, "K": 70}),
+        ("prefill_attention_blocks", "prefill_attention", {"H": 2, "G": 2, "T": 19, "D": 10}),
+    ],
+)
+def test_other_templates_hold(name: str, family: str, shape: Values, tmp_path: Path) -> None:
+    found = _run_at(family, load(name)[1], {}, shape, tmp_path)
+    assert (found.verdict, found.detail) == ("held", "")
+
+
+def test_the_entry_says_what_it_cannot_see() -> None:
+    """Without a build, so at no cost: the maximum of relu has no field."""
+    template = load("gemm_relu_panels_ahead")[1]
+    whole = {d.name: d.menu[0] for d in template.decisions}
+    made = exact_build(template, whole, target_named("plain"), 5)
+    entry = exact_evidence(made, ("cc",), operator("gemm_relu").contract(), 5, {}, 2)
+    assert (entry["what"], entry["verdict"], entry["evidence"], entry["runs"]) == (
+        "prime field",
+        "unresolved",
+        "tested",
+        0,
+    )
+    assert entry["modulus"] == f"2^61 - 1 = {MERSENNE}"
+    assert entry["unseen"].startswith("rounding")
+    assert entry["detail"].startswith("no field has the program's max (line")
+
+
+def test_each_program_has_the_numbers_that_it_asks_for() -> None:
+    def what(name: str) -> str:
+        template = load(name)[1]
+        whole = {d.name: d.menu[0] for d in template.decisions}
+        made = exact_build(template, whole, target_named("plain"), 5)
+        assert isinstance(made.source, str)
+        return made.what
+
+    assert what("gemv_rows") == what("gemv_int8_rows") == "integers mod 2^64"
+    assert what("rmsnorm_rows") == "prime field"
+    assert what("softmax_rows") == "pair of prime fields"
+
+
+@pytest.mark.slow
 def test_a_maximum_is_not_seen(tmp_path: Path) -> None:
     """Of one element only: the quotients are right, exponents above 0 are for other checks."""
     text = "big[r,l] max= X[i*Rr+r, q*L+l]"

@@ -16,6 +16,10 @@ from formwright.ir.template import Template, Tensor
 BITS: Final = 64
 
 _REPLACED: Final = ("vectors.h", "lanes.h", "elements.h", "exponential.h")
+_STREAMING: Final = "streaming.h"
+"""In the source of programs that store past the caches only."""
+
+_NOTHING: Final = "/* words */"
 _LITERAL: Final = re.compile(r"(?<![\w.])(\d+)\.0*f\b")
 _OTHER_LITERAL: Final = re.compile(r"(?<![\w.])(0x)?[\d.]+[\d.]*([ep][+-]?\d+)?f\b")
 _SCRATCH: Final = re.compile(r"(bytes \+= fw_bytes\(.*), 4\);")
@@ -54,7 +58,10 @@ def word_source(emitted: Emitted, headers: Sequence[str]) -> str:
         text = runtime_text(name)
         if text not in source:
             raise NumbersError(f"the emitted code does not have {name} as it ships")
-        source = source.replace(text, own if number == 0 else "", 1)
+        source = source.replace(text, _NOTHING if number == 0 else "", 1)
+    if "fw_stream_end" in source:
+        source = source.replace(runtime_text(_STREAMING), "", 1)
+    source = source.replace(_NOTHING, own, 1)
     source = re.sub(r"\bfloat\b", "fw_word", source)
     source = _LITERAL.sub(r"\1u", source)
     other = _OTHER_LITERAL.search(source)

@@ -7,6 +7,7 @@ needs a field, ``exp`` a pair. The entry goes beside those of :mod:`other_builds
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from formwright.codegen.ring import RingError, check_ring, ring_source
 from formwright.codegen.target import Target
 from formwright.codegen.words import NumbersError, of_floats
 from formwright.contract.contract import Contract
+from formwright.contract.formulas import workload_of
 from formwright.ir.template import Template
 from formwright.qualify.fields import field_numbers
 from formwright.qualify.numbers import Numbers, run_numbers
@@ -26,6 +28,9 @@ from formwright.qualify.ring import Ring
 
 _MOST: Final = 1 << 17
 """Points of a product of extents: the reference is on Python integers."""
+
+_MOST_TERMS: Final = 1 << 20
+"""Of a line of the formula; larger shapes are left out (attention's has an extent twice)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,15 @@ def _or_why(made: Callable[[], str]) -> str | NumbersError:
         return NumbersError(error.diagnostics[0].message)
 
 
+def _terms(contract: Contract, shape: Mapping[str, int]) -> int:
+    """The points of the formula's longest line."""
+    workload, stages = workload_of(contract)
+    return max(
+        prod(shape[e] for e in (*line.output.extents, *(e for _, e in line.reductions)))
+        for line in (workload, *stages)
+    )
+
+
 def exact_evidence(
     build: ExactBuild,
     command: Sequence[str],
@@ -103,7 +117,8 @@ def exact_evidence(
     point about as often as their degree in 2^61, in a pair in 2^31, for each cell; rounding cannot
     hide a term.
     """
-    tried = tried_shapes(contract, seed, boundaries, _MOST)
+    drawn = tried_shapes(contract, seed, boundaries, _MOST)
+    tried = [s for s in drawn if _terms(contract, s) <= _MOST_TERMS] or drawn[:1]
     with tempfile.TemporaryDirectory(prefix="formwright-exact-") as folder:
         outcome = run_numbers(
             build.numbers, build.source, command, contract, tried, seed, threads, Path(folder)

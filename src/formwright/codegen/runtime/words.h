@@ -11,6 +11,8 @@ typedef int64_t fw_ints __attribute__((vector_size(8 * FW_LANES)));
 
 FW_INLINE fw_vec fw_load(const fw_word *p) { return *(const fw_any *)p; }
 FW_INLINE void fw_store(fw_word *p, fw_vec v) { *(fw_any *)p = v; }
+FW_INLINE void fw_stream(fw_word *p, fw_vec v) { fw_store(p, v); }
+FW_INLINE void fw_stream_end(void) {}
 FW_CALL fw_vec fw_load_part(const fw_word *p, int64_t n) {
     fw_vec v = {0};
     for (int64_t i = 0; i < FW_LANES && i < n; i++) v[i] = p[i];
