@@ -7,6 +7,7 @@ What needs a session or a clock of its own to show stands in ``test_measure_faul
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -262,13 +263,15 @@ def test_what_looks_for_the_poison_of_a_check_is_run_without(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["softmax", "gemm"])
-def test_every_remainder_by_a_vector_is_asked_at_lengths_that_fill_a_loop(name: str) -> None:
+def test_every_remainder_by_a_vector_and_what_fills_no_cache_is_asked(name: str) -> None:
     contract = operator(name).contract()
     for seed in range(3):
         shapes = [t.extents for t in plan(contract, [], seed, 1, "full")]
         for extent in contract.names:
             left = {s[extent] % 8 for s in shapes if s[extent] >= 256}
             assert left == set(range(8))
+        sizes = [contract.shape(o, s) for o in contract.operands for s in shapes]
+        assert max(map(prod, sizes)) > 1 << 20
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from formwright.qualify.shapes import (
     deep,
     first,
     is_empty,
+    large,
     remainders,
     reported,
     rounds,
@@ -114,6 +115,8 @@ def _swept(contract: Contract, rng: np.random.Generator) -> Iterator[Trial]:
         yield Trial(
             "alignment", shape, _kinds(contract, shape)[1][-1:], _seed(rng), placement="end"
         )
+    for shape in large(contract, rng):
+        yield Trial("plain", shape, _kinds(contract, shape)[1][-1:], _seed(rng))
 
 
 def _tries_ahead(trial: Trial) -> bool:

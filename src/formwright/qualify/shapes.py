@@ -8,6 +8,7 @@ from typing import Final, Literal
 import numpy as np
 
 from formwright.contract.contract import Contract, outside
+from formwright.contract.operators import operator
 
 Effort = Literal["quick", "full"]
 """``quick`` refuses what is wrong while searching; ``full`` is what qualifies."""
@@ -176,6 +177,28 @@ def remainders(contract: Contract, rng: np.random.Generator) -> list[Shape]:
             found.append(small | {name: long})
     inside = _distinct(contract, found, exactly=True)
     return [shape for shape in inside if _fits(contract, shape)]
+
+
+def large(contract: Contract, rng: np.random.Generator) -> list[Shape]:
+    """One shape that fills no cache: an input of some 2^20 elements, ragged, few terms.
+
+    Kernels take other ways there: streaming stores, larger blocks, indices that run further.
+    """
+    operand = max(contract.operands, key=lambda o: len(o.extents))
+    shape = {e.name: max(e.low, 3) for e in contract.extents}
+    highs = {e.name: e.high for e in contract.extents}
+    places = [n for n in operand.extents if highs[n] > 2 * DEEP]
+    while places and prod(contract.shape(operand, shape)) <= LARGE_ELEMENTS:
+        name = places[int(rng.integers(len(places)))]
+        shape[name] = 2 * shape[name] + int(rng.integers(2))
+    found = _distinct(contract, [shape], exactly=True)
+    work = operator(contract.operator).work
+    return [s for s in found if work(contract, s).flops <= MOST_FLOPS]
+
+
+LARGE_ELEMENTS: Final = 1 << 20
+MOST_FLOPS: Final = 1 << 25
+"""Of that shape, where its reference is to take no seconds."""
 
 
 def _fits(contract: Contract, shape: Mapping[str, int]) -> bool:
