@@ -170,6 +170,45 @@ def test_a_maximum_is_not_seen(tmp_path: Path) -> None:
     assert _run("softmax_rows", wrong, tmp_path).verdict == "held"
 
 
+ONLINE = """\
+template online : operator -> mapping
+
+scope
+  workload  Y[R,C] = exp(X[R,C] - m[R]) / z[R]
+  stage     m[R] = max(c < C) X[R,c]
+  stage     z[R] = sum(c < C) exp(X[R,c] - m[R])
+  extents   R >= 1, C >= 1
+
+decisions
+  Rr in {2}
+
+program
+  par grid i in ceil(R/Rr):
+    alloc top[Rr, C + 1], tot[Rr, C + 1] scratch
+    top[r,0] = X[i*Rr+r, 0] clip
+    tot[r,0] = 0
+    for c in 0 .. C:
+      top[r,c+1] = max(top[r,c], X[i*Rr+r, c]) over (r < min(Rr, R - i*Rr))
+      tot[r,c+1] = tot[r,c] * exp(top[r,c] - top[r,c+1]) over (r < min(Rr, R - i*Rr))
+      tot[r,c+1] += exp(X[i*Rr+r, c] - top[r,c+1]) over (r < min(Rr, R - i*Rr))
+    for c in 0 .. C:
+      Y[i*Rr+r, c] = exp(X[i*Rr+r, c] - top[r,C]) / tot[r,C] over (r < min(Rr, R - i*Rr))
+
+realise
+  m[i*Rr+r] = top[r,n]
+  z[i*Rr+r] = tot[r,n]
+"""
+
+
+@pytest.mark.slow
+def test_a_dropped_rescaling_is_refuted(tmp_path: Path) -> None:
+    """Softmax with a running maximum: right whatever element that is, and only then."""
+    for text, verdict in (("* exp(top[r,c] - top[r,c+1])", "refuted"), ("", "held")):
+        template = parse(Source("online", ONLINE.replace(text, "") if text else ONLINE))
+        found = _run_at("softmax", template, {}, {"R": 3, "C": 21}, tmp_path / verdict)
+        assert found.verdict == verdict, found.detail
+
+
 def _kinds(name: str, old: str = "", new: str = "") -> str:
     template = _mutant(name, old, new)
     try:
