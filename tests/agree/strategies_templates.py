@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
+from typing import Literal as OneOf
 
 from hypothesis import strategies as st
 
@@ -258,7 +259,8 @@ def _hint(build: _Build) -> Hint:
     if build.draw(st.booleans()):
         return Hint("unroll", build.whole())
     buffer = build.draw(st.sampled_from(build.buffers))
-    return Hint("prefetch", access=_access(build, buffer, {}, ("computed",)))
+    kind: OneOf["prefetch", "stream"] = build.draw(st.sampled_from(("prefetch", "stream")))
+    return Hint(kind, access=_access(build, buffer, {}, ("computed",)))
 
 
 def _apply(build: _Build) -> Apply:

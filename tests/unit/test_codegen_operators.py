@@ -61,7 +61,7 @@ def test_softmax_is_right_to_the_last_column_and_no_further(
     dtype: str, target: str | None, tmp_path: Path
 ) -> None:
     types = {"X": dtype, "Y": dtype}
-    assignment = {"Rr": 2 if dtype == "f32" else 1, "L": 16 if dtype == "f32" else 8}
+    assignment = {"Rr": 2 if dtype == "f32" else 1, "L": 16 if dtype == "f32" else 8, "St": 0}
     operator = Operator(load("softmax_rows")[1], assignment, tmp_path, types, target)
     random = np.random.default_rng(7)
     for shape in SHAPES:
@@ -81,7 +81,7 @@ def test_softmax_is_right_to_the_last_column_and_no_further(
 
 
 def test_a_row_with_nan_is_nan_and_the_others_are_not(tmp_path: Path) -> None:
-    operator = Operator(load("softmax_rows")[1], {"Rr": 1, "L": 8}, tmp_path)
+    operator = Operator(load("softmax_rows")[1], {"Rr": 1, "L": 8, "St": 0}, tmp_path)
     x = np.random.default_rng(1).standard_normal((4, 40)).astype(np.float32)
     for at in (0, 17, 39):
         y, hit = np.empty_like(x), x.copy()
@@ -206,7 +206,7 @@ def test_what_is_not_written_is_said() -> None:
 
 def test_f16_asks_for_its_instructions() -> None:
     half = with_dtypes(load("softmax_rows")[1], {"X": "f16", "Y": "f16"})
-    emitted = emit_c(half, {"Rr": 2, "L": 16}, AVX2)
+    emitted = emit_c(half, {"Rr": 2, "L": 16, "St": 0}, AVX2)
     assert "-mf16c" in emitted.target.flags
     assert "fw_has_f16c()" in emitted.source[emitted.source.index("fw_cpu_ok") :]
     assert with_halves(AVX2, ["f32", "bf16"]) == AVX2

@@ -134,9 +134,11 @@ def test_l42_a_loop_without_a_start_starts_at_0() -> None:
 
 
 def test_l49_hints() -> None:
-    unroll, prefetch = made("hint unroll 4\nhint prefetch A[T,0]").program
+    text = "hint unroll 4\nhint prefetch A[T,0]\nhint stream C[0,T]"
+    unroll, prefetch, stream = made(text).program
     assert unroll == Hint("unroll", num(4))
     assert prefetch == Hint("prefetch", access=Access("A", (Var("T"), ZERO)))
+    assert stream == Hint("stream", access=Access("C", (ZERO, Var("T"))))
 
 
 def test_l7_chip_fields_are_named_in_full() -> None:

@@ -23,8 +23,8 @@ PANELS = {"Mr": 2, "Nr": 8, "Kc": 128, "Jb": 2, "Ib": 4}
 CASES = {
     # Its operator, a small design, and extents that leave tails everywhere.
     "gemv_rows": ("gemv", {"Rr": 2, "L": 8, "Pf": 1}, {"N": 5, "K": 21}),
-    "softmax_rows": ("softmax", {"Rr": 2, "L": 8}, {"R": 3, "C": 13}),
-    "rmsnorm_rows": ("rmsnorm", {"Rr": 2, "L": 8}, {"T": 3, "H": 29}),
+    "softmax_rows": ("softmax", {"Rr": 2, "L": 8, "St": 0}, {"R": 3, "C": 13}),
+    "rmsnorm_rows": ("rmsnorm", {"Rr": 2, "L": 8, "St": 1}, {"T": 3, "H": 29}),
     "decode_attention_heads": (
         "decode_attention",
         {"Gr": 2, "L": 8, "Lv": 8, "Ls": 8},
@@ -40,7 +40,7 @@ CASES = {
         {"Mr": 2, "Nr": 8, "Ns": 8, "Kc": 128, "Jb": 1, "Tb": 4},
         {"T": 9, "D": 135, "F": 13},
     ),
-    "layernorm_rows": ("layernorm", {"Rr": 2, "L": 8}, {"T": 3, "H": 21}),
+    "layernorm_rows": ("layernorm", {"Rr": 2, "L": 8, "St": 1}, {"T": 3, "H": 21}),
     "rope_heads": ("rope", {"Nb": 2}, {"T": 2, "N": 3, "H": 23}),
     "gemv_int8_rows": ("gemv_int8", {"Rr": 2, "L": 8, "Pf": 0}, {"N": 5, "K": 21}),
     "gemm_batched_tiles": (

@@ -211,7 +211,8 @@ def _statement(apply: Apply, way: Way, cells: Cells) -> str:
     count = cells.lanes(found)
     tests = cells.tests(b for b in found if not b.form.mentions(LANE))
     if count is None:
-        text = kind.store(pointer, updated(apply.op, kind.load(pointer), apply.value, cells))
+        store = kind.stream if access.buffer == context.streamed else kind.store
+        text = store(pointer, updated(apply.op, kind.load(pointer), apply.value, cells))
     else:
         old = kind.load_part(pointer, count)
         text = kind.store_part(pointer, updated(apply.op, old, apply.value, cells), count)

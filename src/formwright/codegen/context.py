@@ -120,6 +120,8 @@ class Context:
     """Forms that are known to be >= 0 here, since the code before has compared."""
     splits: int = 0
     """How often the block was written twice, with facts and without."""
+    streamed: str | None = None
+    """The buffer whose stores here go past the caches."""
 
     def place(self, buffer: str) -> Place:
         return self.places[buffer]

@@ -1,4 +1,5 @@
-"""Element types in emitted C: their storage, and the helpers of ``runtime/elements.h``.
+"""Element types in emitted C: their storage, and the helpers of ``runtime/elements.h`` and
+``runtime/streaming.h``.
 
 Values are f32 in registers: a load widens, a store rounds to nearest even, once.
 """
@@ -37,6 +38,10 @@ class Element:
 
     def store(self, pointer: str, value: str) -> str:
         return f"fw_store{self.suffix}({pointer}, {value});"
+
+    def stream(self, pointer: str, value: str) -> str:
+        """Like :meth:`store`, past the caches where the address allows it."""
+        return f"fw_stream{self.suffix}({pointer}, {value});"
 
     def store_part(self, pointer: str, value: str, count: str) -> str:
         return f"fw_store_part{self.suffix}({pointer}, {value}, {count});"

@@ -18,6 +18,7 @@ from formwright.codegen.fold import folded_program
 from formwright.codegen.linear import Range
 from formwright.codegen.places import tensor_place
 from formwright.codegen.registers import lanes_of
+from formwright.codegen.statements import streams
 from formwright.codegen.target import Target, with_halves
 from formwright.codegen.tiles import statements
 from formwright.ir.evaluate import EvaluationError, evaluate
@@ -118,6 +119,7 @@ def emit_c(
         runtime_text("elements.h"),
         runtime_text("exponential.h"),
         runtime_text("threads.h"),
+        *([runtime_text("streaming.h")] if streams(program) else []),
         kernel,
         layout_text(output, extents),
         abi_text(tensors, extents, lowest, points, target.features, count > 0),

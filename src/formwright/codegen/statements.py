@@ -62,7 +62,7 @@ def emit_block(block: Sequence[Stmt], context: Context) -> Context:
             emit_applies(run, context)
             done = at + len(run)
             continue
-        _emit(stmt, context, unroll)
+        _emit(stmt, _streaming(block[at - 1 : at], stmt, context), unroll)
         unroll = _factor(stmt) if isinstance(stmt, Hint) and stmt.kind == "unroll" else 1
     return context
 
@@ -79,6 +79,20 @@ def _run(block: Sequence[Stmt], context: Context) -> list[Apply]:
             break
         run.append(stmt)
     return run
+
+
+def _streaming(before: Sequence[Stmt], stmt: Stmt, context: Context) -> Context:
+    """``context`` for an apply behind ``hint stream``; the driver's own stores are as any."""
+    match before:
+        case [Hint("stream", _, access)] if access is not None and isinstance(stmt, Apply):
+            return replace(context, streamed=access.buffer if context.level == "agent" else None)
+        case _:
+            return context
+
+
+def streams(block: Sequence[Stmt]) -> bool:
+    """Whether some apply of the block may store past the caches."""
+    return any(isinstance(s, Hint) and s.kind == "stream" for s in statements(block))
 
 
 def _factor(hint: Hint) -> int:
@@ -119,12 +133,17 @@ def _emit_apply(apply: Apply, context: Context) -> None:
     touched = [context.tiles[a.buffer] for a in _accesses(apply) if a.buffer in context.tiles]
     if any(tile.special for tile in touched):
         emit_tile_apply(apply, context)
-    elif touched or _narrow(apply, context) or not emit_rows(apply, context):
+    elif touched or _only_in_vectors(apply, context) or not emit_rows(apply, context):
         emit_applies([apply], context)
 
 
 def _accesses(apply: Apply) -> tuple[Access, ...]:
     return (apply.destination, *accesses(apply.value))
+
+
+def _only_in_vectors(apply: Apply, context: Context) -> bool:
+    """What :func:`emit_rows` does not write: other types than f32, stores past the caches."""
+    return _narrow(apply, context) or context.streamed == apply.destination.buffer
 
 
 def _narrow(apply: Apply, context: Context) -> bool:
@@ -259,6 +278,8 @@ def _emit_phase(par: Par, context: Context) -> None:
         with phase.block("for (int64_t at = lo; at < hi; at++)"):
             _coordinates(par, context, phase)
             _emit_versions(par.body, agent)
+        if streams(par.body):
+            phase.line("fw_stream_end();")
     output.functions.append(phase.text())
     count = " * ".join(c_integer(extent, context.names) for extent in par.extents)
     context.writer.line(f"fw_parallel({name}, e, {count}, e->threads);")

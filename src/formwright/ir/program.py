@@ -193,9 +193,12 @@ class Await:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """No meaning: ``unroll`` names the next loop's factor, ``prefetch`` an access."""
+    """No meaning: ``unroll`` names the next loop's factor, ``prefetch`` an access.
 
-    kind: OneOf["unroll", "prefetch"]
+    ``stream`` names what the next apply stores: it is not read again soon.
+    """
+
+    kind: OneOf["unroll", "prefetch", "stream"]
     factor: Expr = ONE
     access: Access | None = None
     span: Span | None = field(default=None, compare=False, repr=False)

@@ -271,8 +271,8 @@ def show_stmt(stmt: Stmt) -> str:
         case Await(counter, count, place, phase):
             seen = "" if phase is None else f" phase {show_expr(phase)}"
             return f"await {_counter(counter, place)}, {show_expr(count)}{seen}"
-        case Hint(_, _, access) if access is not None:
-            return f"hint prefetch {show_access(access)}"
+        case Hint(kind, _, access) if access is not None:
+            return f"hint {kind} {show_access(access)}"
         case Hint(_, factor, _):
             return f"hint unroll {show_expr(factor)}"
         case _:

@@ -272,8 +272,11 @@ def _hint(cursor: Cursor, values: ValueReader) -> Hint:
     if cursor.take("prefetch"):
         access = values.access()
         return Hint("prefetch", access=access, span=cursor.since(start))
+    if cursor.take("stream"):
+        access = values.access()
+        return Hint("stream", access=access, span=cursor.since(start))
     raise LineError(
-        f'"unroll" or "prefetch" is missing behind "hint"{cursor.before()}',
+        f'"unroll", "prefetch" or "stream" is missing behind "hint"{cursor.before()}',
         cursor.token.span,
     )
 
