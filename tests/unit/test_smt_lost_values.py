@@ -132,6 +132,28 @@ def test_nothing_over_what_may_be_nothing_inside_a_function() -> None:
     assert _verdict(scope, "N >= 1", program.replace(" / W[i]", "")) == "proved"
 
 
+OF_A_STAGE = """  workload  y[N] = sum(k < K) W[N,k] * s[N]
+  stage     s[N] = 1 / x[N]
+"""
+
+OF_A_STAGE_PROGRAM = """  par grid i in N:
+    alloc out[1], quot[1] register
+    quot[a] = 1 / x[i]
+    out[a] = 0
+    for k in 0 .. K:
+      out[a] += W[i,k] over (a < 1)
+    y[i] = out[0] * quot[0]
+
+realise
+  s[i] = quot[a]
+"""
+
+
+@pytest.mark.parametrize(("least", "verdict"), [(0, "unresolved"), (1, "proved")])
+def test_a_stage_that_may_have_no_value(least: int, verdict: str) -> None:
+    assert _verdict(OF_A_STAGE, f"N >= 1, K >= {least}", OF_A_STAGE_PROGRAM) == verdict
+
+
 SPREAD = {
     "sums": "*".join(["(X[N] + Z[N])"] * 40),
     "differences": "*".join(["(X[N] - Z[N])"] * 40),

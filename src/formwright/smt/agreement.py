@@ -25,7 +25,7 @@ from formwright.smt.chains import (
 from formwright.smt.coverage import Coverage
 from formwright.smt.goals import Actor, Goal, Query, Reads
 from formwright.smt.instances import Instance, differ
-from formwright.smt.lost import Lost
+from formwright.smt.lost import Lost, partial_stages
 from formwright.smt.products import with_functions
 from formwright.smt.schedule import place
 from formwright.smt.sites import Site
@@ -63,7 +63,8 @@ class Agreement:
         self._atoms = atoms
         stages = Stages(meaning.realised)
         inputs = frozenset(t.name for t in meaning.workload.inputs)
-        chains = Chains(applies, inputs, stages, atoms, impossible)
+        partial = partial_stages(meaning.stages)
+        chains = Chains(applies, inputs, stages, atoms, impossible, partial)
         extents = {t.name: t.extents for t in meaning.workload.inputs}
         extents.update({s.output.name: s.output.extents for s in meaning.stages})
         rough = with_functions(meaning.stages)

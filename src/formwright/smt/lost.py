@@ -6,11 +6,12 @@ other side was computed, and it may have no value although the workload has one 
 product owes that some term of the line has the same quotients and roots.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from formwright.ir.expr import Expr, Num
 from formwright.ir.program import Access, Index, Literal, Op, Read, Select, Value
+from formwright.ir.template import Workload
 from formwright.smt.forms import Factor, Form, Leaf, factor_form, factor_leaves, functions
 from formwright.smt.sites import Site
 
@@ -26,14 +27,16 @@ class Lost:
     """A product of a chain whose other side may be empty.
 
     ``steps``: what runs all the same, with the sides of ``selects`` that are taken there.
+    ``stages``: names of those that may have no value.
     """
 
     steps: tuple[int, ...]
     selects: tuple[tuple[int, Expr, bool], ...]
+    stages: frozenset[str] = frozenset()
 
     def owes(self, form: Form) -> bool:
         """Whether anything that is computed all the same is a quotient or a root."""
-        factors = [f for term in form for f in term.factors if is_partial(f)]
+        factors = [f for term in form for f in term.factors if self._partial(f)]
         return any(all(leaf.step in self.steps for leaf in factor_leaves(f)) for f in factors)
 
     def leaves(self, form: Form) -> Iterator[tuple[int, Leaf]]:
@@ -42,23 +45,50 @@ class Lost:
         for term in form:
             for factor in term.factors:
                 own = list(factor_leaves(factor))
-                if is_partial(factor) and all(leaf.step in self.steps for leaf in own):
+                if self._partial(factor) and all(leaf.step in self.steps for leaf in own):
                     yield from ((place + n, leaf) for n, leaf in enumerate(own))
                 place += len(own)
 
+    def _partial(self, factor: Factor) -> bool:
+        """Whether a quotient or a root stands in it, or a stage with one."""
+        if any(leaf.name in self.stages for leaf in factor_leaves(factor)):
+            return True
+        return any(f.name in PARTIAL for f in functions(factor_form(factor)))
 
-def is_partial(factor: Factor) -> bool:
-    """Whether a quotient or a root stands in it."""
-    if isinstance(factor, Leaf):
-        return False
-    return any(f.name in PARTIAL for f in functions(factor_form(factor)))
+
+def partial_stages(stages: Sequence[Workload]) -> frozenset[str]:
+    """Stages with a quotient or a root, in their lines or in those that they read."""
+    found: set[str] = set()
+    for _ in stages:
+        found |= {s.output.name for s in stages if _partial(s.value, found)}
+    return frozenset(found)
+
+
+def _partial(value: Value, known: set[str]) -> bool:
+    match value:
+        case Read(access):
+            return access.buffer in known
+        case Select(_, then, other):
+            return _partial(then, known) or _partial(other, known)
+        case Op("/", (a, Literal(number))) if number:
+            return _partial(a, known)
+        case Op("/" | "sqrt" | "rsqrt"):
+            return True
+        case Op(_, args):
+            return any(_partial(a, known) for a in args)
+        case _:
+            return False
 
 
 class Possible:
-    """What may happen to values of the program, looked up once for each statement."""
+    """What may happen to values of the program, looked up once for each statement.
 
-    def __init__(self, sources: Sources) -> None:
+    ``partial`` says of a buffer that it keeps a stage which may have no value.
+    """
+
+    def __init__(self, sources: Sources, partial: Callable[[str], bool]) -> None:
         self._sources = sources
+        self._partial = partial
         self._empty: dict[int, bool] = {}
         self._undefined: dict[int, bool] = {}
 
@@ -94,6 +124,8 @@ class Possible:
         """Whether quotients or roots are behind a value, in whatever buffers."""
         match value:
             case Read(access):
+                if self._partial(access.buffer):
+                    return True
                 return any(map(self._written_undefined, self._sources(site, access)))
             case Select(_, then, other):
                 return self.undefined(then, site) or self.undefined(other, site)

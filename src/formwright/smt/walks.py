@@ -43,6 +43,7 @@ Place = tuple[Site, ...]
 class Chains:
     """Finds the chains of a program; they end at ``inputs`` and at buffers that keep ``stages``.
 
+    ``partial``: stages that may have no value.
     ``impossible`` says that conditions were shown to contradict the premises: it cuts ways
     that come back to a statement and can't happen.
     """
@@ -54,13 +55,15 @@ class Chains:
         stages: Stages,
         atoms: Atoms,
         impossible: Callable[[Sequence[Formula]], bool],
+        partial: frozenset[str] = frozenset(),
     ) -> None:
         self._applies = applies
         self._inputs = inputs
         self._stages = stages
         self._atoms = atoms
         self._impossible = impossible
-        self._possible = Possible(self._sources)
+        self._partial = partial
+        self._possible = Possible(self._sources, lambda b: stages.kept_by(b) in partial)
 
     def _sources(self, site: Site, access: Access) -> list[Site]:
         """The statements that a way goes on to from a read."""
@@ -158,7 +161,7 @@ class Chains:
             if self._possible.empty(other, site) and self._possible.undefined(one, site):
                 steps = (*way_to(whole, step), *range(ends[side], ends[side + 1]))
                 chosen = whole.selects[some[side] : some[side + 1]]
-                lost.append(Lost(steps, (*start.selects, *chosen)))
+                lost.append(Lost(steps, (*start.selects, *chosen), self._partial))
         return replace(whole, lost=(*whole.lost, *lost)) if lost else whole
 
     def _read(self, access: Access, chain: Chain, step: int, path: Place, tag: str) -> list[Chain]:
