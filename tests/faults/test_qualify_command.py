@@ -17,6 +17,7 @@ from formwright.cli.main import run
 from formwright.contract.operators import operator
 from formwright.flow.judging import Judgement, judge_kernel
 from formwright.measure.plan import Plan
+from formwright.qualify.adapter import interface_of
 from formwright.qualify.foreign import build_kernel, find_kernel
 from formwright.qualify.requalify import requalify
 
@@ -176,6 +177,24 @@ def test_a_contract_that_is_none_points(text: str, tmp_path: Path, capsys):
     command = ["qualify", str(tmp_path / "k.c"), "--contract", str(tmp_path / "c.toml")]
     assert run(command) == 2
     assert CONTRACTS[text] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ['#include "more.h"', "#include </dev/null>", '__asm__(".incbin \\"more.h\\"");']
+)
+def test_source_that_takes_in_other_files_is_not_taken(text: str, tmp_path: Path, capsys):
+    """The record keeps one file: what else went into the library would stand nowhere."""
+    (tmp_path / "more.h").write_text("")
+    text = text.replace("more.h", str(tmp_path / "more.h"))
+    (tmp_path / "k.c").write_text(f"{text}\n{RIGHT['rmsnorm in double'].source}")
+    assert run(["qualify", str(tmp_path / "k.c"), "--contract", "rmsnorm"]) == 2
+    assert "k.c takes in " in capsys.readouterr().err
+
+
+def test_a_comment_that_speaks_of_the_interface_is_no_interface():
+    spoken = '/* unlike fw_call (\n) */ // fw_call(x)\nchar *t = "\\"fw_call()";'
+    assert interface_of(spoken) is None
+    assert interface_of(spoken + "int32_t fw_call (void)") == "fw_call"
 
 
 WIDE = 'relation = { kind = "absolute_relative", relative = 1 }'

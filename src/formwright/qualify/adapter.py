@@ -7,15 +7,18 @@ pointers on.
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
 from formwright.contract.contract import Contract, Operand
 from formwright.qualify.header import C_TYPES
 
+_NO_CODE: Final = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
+
 
 def interface_of(source: str) -> str | None:
     """``fw_call`` when C text defines the call interface itself."""
-    # A word in a comment would do no harm: such source does not link, and is told so.
-    return "fw_call" if re.search(r"\bfw_call\s*\(", source) else None
+    # Comments and texts may speak of it.
+    return "fw_call" if re.search(r"\bfw_call\s*\(", _NO_CODE.sub(" ", source)) else None
 
 
 def plain_signature(contract: Contract, function: str) -> str:

@@ -215,6 +215,7 @@ def _compiled(
     with tempfile.TemporaryDirectory(prefix="formwright-build-") as place:
         folder, named = Path(place), kernel.path.name
         write_text(folder / "kernel.c", text)
+        _one_file((*compiler, *flags), folder, text, named)
         sources = ["kernel.c"]
         if adapter is not None:
             joined = f'#include "kernel.c"\n#include <stdint.h>\n{check}\n'
@@ -230,6 +231,21 @@ def _compiled(
         write_bytes(library, (folder / "kernel.so").read_bytes())
     library.chmod(0o755)
     return Built(library, text, adapter, command)
+
+
+def _one_file(compile_: tuple[str, ...], folder: Path, text: str, named: str) -> None:
+    """Raise ``InputError`` for source that other files than headers of the system are part of.
+
+    The record keeps one file: what else went into the library would stand nowhere.
+    """
+    run_compiler((*compile_, "-MM", "-MF", "parts", "kernel.c"), folder, named)
+    parts = (folder / "parts").read_text(encoding="utf-8").replace("\\\n", " ").split()[1:]
+    others = [part for part in parts if part != "kernel.c"]
+    others += re.findall(r"\.incbin|\.include", text)
+    if others:
+        raise fail(
+            f"{named} takes in {others[0]}", hint="give one file: headers of the system only"
+        )
 
 
 def _told(error: InputError, hint: str) -> InputError:
