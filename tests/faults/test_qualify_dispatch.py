@@ -95,11 +95,15 @@ def test_a_table_that_is_not_the_one_of_its_kernels_does_not_load(folder, tmp_pa
             {"kernels": [table["kernels"][0] | {"library": "0" * 64}]},
             {"kernels": [table["kernels"][0] | {"artifact": "../small"}]},
             {"kernels": [{}]},
+            {"kernels": [table["kernels"][0] | {"extents": {"M": -5}}]},
+            {"kernels": [table["kernels"][0] | {"extents": {"M": "5"}}]},
         ):
             path.write_text(json.dumps(table | change))
             with pytest.raises(ArtifactError):
                 load_dispatch(folder)
     finally:
         path.write_text(text)
+    with pytest.raises(ValueError, match="no real numbers"):
+        load_dispatch(folder)(draw(2, 3).astype(np.complex64), draw(3, 2))
     with pytest.raises(ArtifactError, match=r"dispatch\.json"):
         load_dispatch(tmp_path)

@@ -18,7 +18,7 @@ from formwright.base.files import write_json
 from formwright.qualify.arrays import Given, given, returned
 from formwright.qualify.artifact import ArtifactError, read_artifact
 from formwright.qualify.kernel import FallbackWarning, Kernel, differs
-from formwright.qualify.operands import Reason, extents_of
+from formwright.qualify.operands import Reason, check_numbers, extents_of
 from formwright.qualify.reference import by_reference
 
 SCHEMA: Final = 1
@@ -61,6 +61,8 @@ def _entry(place: Path, path: Path, row: Any) -> Entry:
         name, library, extents = str(row["artifact"]), row["library"], dict(row["extents"])
     except (KeyError, TypeError, ValueError):
         raise ArtifactError(f"{path}: an entry lacks its keys", _WHERE) from None
+    if not all(isinstance(size, int) and size >= 0 for size in extents.values()):
+        raise ArtifactError(f"{path}: the extents of {name!r} are no sizes", _WHERE)
     if Path(name).name != name:
         raise ArtifactError(f"{path}: {name!r} is no folder beside it", _WHERE)
     artifact = read_artifact(place / name)
@@ -126,6 +128,7 @@ class Dispatch:
             raise ValueError(f"{self.contract.operator} takes {names}: {len(inputs)} were given")
         tensors = tuple(given(value) for value in inputs)
         into = None if out is None else given(out)
+        check_numbers(self.contract, tensors, into)
         reason: Reason | None = None
         for kernel in self.choose(extents_of(self.contract, tensors, into)):
             result = kernel.attempt(tensors, into)
