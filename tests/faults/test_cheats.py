@@ -274,6 +274,16 @@ def test_every_remainder_by_a_vector_and_what_fills_no_cache_is_asked(name: str)
         assert max(map(prod, sizes)) > 1 << 20
 
 
+def test_rows_are_padded_by_little_by_as_much_and_by_far_more_than_a_row() -> None:
+    """Columns of a wider tensor have a stride of two rows or of twenty."""
+    contract = operator("softmax").contract()
+    padded = [t for t in plan(contract, [], 1, 1, "full") if t.padding and t.extents["C"] > 9]
+    for place in range(2):
+        assert any(t.padding[place] == t.extents["C"] for t in padded)
+        assert any(t.padding[place] > 256 for t in padded)
+        assert any(t.padding[place] < 9 for t in padded)
+
+
 @pytest.mark.parametrize(
     ("support", "link", "words"),
     [

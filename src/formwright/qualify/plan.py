@@ -153,7 +153,12 @@ def _trials(
     if full or not small or shape in reported(contract):
         yield Trial("strides", shape, few, seed, padding=padding, placement="end")
     if full:
-        more = tuple(p + (1, 15, 2)[i % 3] for i, p in enumerate(padding[::-1]))
+        turn = int(rng.integers(3))
+        # Half of a wider tensor, a bit more than a row, far apart.
+        more = tuple(
+            (contract.shape(o, shape)[-1], p + 15, p + 256)[(i + turn) % 3]
+            for i, (o, p) in enumerate(zip(contract.operands, padding, strict=True))
+        )
         yield Trial("strides", shape, few, seed, padding=more)
 
 
