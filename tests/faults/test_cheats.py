@@ -262,6 +262,13 @@ def test_what_looks_for_the_poison_of_a_check_is_run_without(tmp_path: Path) -> 
     assert any(not t.poison and "sparse_rows" in t.kinds for t in asked)
 
 
+def test_zeros_of_both_signs_are_strewn_over_dense_inputs(tmp_path: Path) -> None:
+    signed = "EACH(n, N) EACH(k, K) if (W[n * K + k] == 0 && signbit(W[n * K + k])) y[n] += x[k];"
+    runner = Runner(library_of(GEMV + signed, tmp_path), contract_of(), SANDBOX)
+    trial = Trial("plain", {"N": 31, "K": 40}, ("normal",), 5, relations=True)
+    assert [f.clause for f in runner.trial(trial)] == ["tolerance"]
+
+
 @pytest.mark.parametrize("name", ["softmax", "gemm"])
 def test_every_remainder_by_a_vector_and_what_fills_no_cache_is_asked(name: str) -> None:
     contract = operator(name).contract()

@@ -20,7 +20,7 @@ from formwright.qualify.drawn import Drawn
 from formwright.qualify.part import part_of
 from formwright.qualify.plan import Trial, plain, strides
 from formwright.qualify.relations import unlike
-from formwright.qualify.shapes import is_empty
+from formwright.qualify.shapes import first, is_empty
 from formwright.qualify.tensors import same_bits, tensors_of
 
 Inputs = tuple[Array, ...]
@@ -153,13 +153,17 @@ class Runner:
     def _nudged(
         self, session: Session, trial: Trial, kind: str, arrays: Inputs, output: Array
     ) -> Fault | None:
-        """One cell of one input changed: an output that is kept for like inputs shows."""
+        """One cell of one input changed, or more: an output that is kept for like inputs shows."""
         if is_empty(self.contract, trial.extents):
             return None
         rng = np.random.default_rng([trial.seed, 4])
         changed = [array.copy() for array in arrays]
         cells = changed[int(rng.integers(len(changed)))].reshape(-1)
         cells[int(rng.integers(cells.size))] = 5
+        if trial.seed % 2 and trial.extents != first(self.contract):
+            # At every other shape zeros of both signs are strewn too: no kind has them everywhere.
+            for array in changed:
+                array[rng.random(array.shape) < 0.1] *= 0
         fault = self._once(session, trial, kind, arrays)
         if fault is not None:
             return replace(fault, clause="repeatable", detail=f"in a later call {fault.detail}")
