@@ -41,7 +41,7 @@ def read_back(text: str) -> Template:
         raise
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.one_of(templates(), staged()))
 def test_templates_come_back(template: Template) -> None:
     text = format_template(template)
@@ -84,13 +84,13 @@ def _well_told(error: InputError) -> None:
         assert 1 <= d.span.column <= d.span.end_column
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text(text: str) -> None:
     _read(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_shipped_texts_with_pieces_moved(data: st.DataObject) -> None:
     """Pieces are dropped, doubled, swapped for others of any shipped text, or made odd."""

@@ -35,6 +35,7 @@ def test_the_history_is_one_of_real_edits() -> None:
     assert len({v.name.partition("/")[0] for v in VERSIONS}) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("versions", [VERSIONS if SLOW else SOME], ids=["history"])
 def test_version_by_version_the_verdicts_are_the_same(
     versions: list[Version], tmp_path: Path

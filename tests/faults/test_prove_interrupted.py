@@ -65,6 +65,7 @@ def test_an_audit_is_interrupted_too() -> None:
     timer.join()
 
 
+@pytest.mark.slow
 def test_a_chain_is_interrupted_at_once_and_nothing_is_half_written(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}

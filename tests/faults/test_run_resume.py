@@ -48,6 +48,7 @@ def problem(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_killed_runs_go_on(problem: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     draw = random.Random(20261129)

@@ -114,6 +114,7 @@ def test_prove_gives_each_obligation(
     assert [o["name"] for o in again["obligations"]] == [o["name"] for o in got["obligations"]]
 
 
+@pytest.mark.slow
 def test_weakest_is_exact_on_the_24_combinations(capsys: pytest.CaptureFixture[str]) -> None:
     status, got = call(capsys, "weakest", TILING, "--chip", "illustrative", "--set", SHAPE)
     assert status == 0

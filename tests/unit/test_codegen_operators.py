@@ -53,6 +53,7 @@ def close(found: Array, wanted: Array, dtype: str) -> bool:
 SLOW_PLAIN = pytest.param("plain", marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "target"),
     [("f32", None), ("bf16", None), pytest.param("f16", "plain", marks=pytest.mark.slow)],
@@ -173,6 +174,7 @@ PROGRAMS: dict[str, tuple[str, str, Callable[[Array], Array]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_of_rows(name: str, tmp_path: Path) -> None:
     workload, program, meaning = PROGRAMS[name]

@@ -88,6 +88,7 @@ def test_what_the_verifier_leaves_open_is_never_the_weakest(undecided: str) -> N
     assert found.reason
 
 
+@pytest.mark.slow
 def test_the_tiling_rule_and_the_one_that_knows_the_extent_are_found_from_nothing() -> None:
     found = infer_of("shared_memory_tiling")
     assert found.weakest

@@ -41,6 +41,7 @@ def test_an_edit_of_the_cost_asks_nothing_about_the_step_again(tmp_path: Path) -
     assert not asked & {"relation", "matching", "progress", "completion", "initial", "range"}
 
 
+@pytest.mark.slow
 def test_an_edit_of_one_clause_asks_about_it_and_keeps_its_verdict(tmp_path: Path) -> None:
     _proved(STEP, tmp_path)
     wrong = _edited(CLAUSE, CLAUSE.replace("qa < g", "qa <= g"))

@@ -337,6 +337,7 @@ def test_a_fault_that_the_interpreter_reaches_is_refuted(
         assert text in obligation.counterexample.text
 
 
+@pytest.mark.slow
 def test_a_relation_that_is_too_weak_refutes_nothing() -> None:
     weak = ("  trailing : forall w in W: l[w] = 3 => beta = 1\n", "")
     proof = prove(edited("double_buffer", weak), step_replayer=refute_step)
