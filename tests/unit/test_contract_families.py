@@ -11,6 +11,7 @@ from formwright.contract.inputs import clauses, inputs, kinds
 from formwright.contract.judge import judge
 from formwright.contract.numbers import to_type
 from formwright.contract.operators import OPERATORS, operator
+from formwright.contract.reference import expected
 from formwright.contract.stored import contract_from
 
 Arrays = tuple[np.ndarray, ...]
@@ -542,6 +543,18 @@ def test_every_kind_has_a_clause_that_says_something(name):
         for kind in kinds(contract):
             assert known.kind(kind).asks
             assert known.clause_of(kind) in clauses(contract)
+
+
+@pytest.mark.parametrize("dtype", TYPES[:2])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_kind_asks_something_of_a_number(name, dtype):
+    """Zeros fail every kind by a cell that is no NaN, and no number is allowed to be anything."""
+    for kind in kinds(operator(name).contract(dtypes=dtype)):
+        contract, arrays = drawn(name, dtype, kind)
+        wanted = expected(contract, kind, arrays)
+        assert np.isfinite(wanted.bound[np.isfinite(wanted.value) & ~wanted.free]).all(), kind
+        asked = np.isinf(wanted.value) | (np.abs(wanted.value) > wanted.bound)
+        assert (asked & ~wanted.free).any(), kind
 
 
 @pytest.mark.parametrize("name", OPERATORS)

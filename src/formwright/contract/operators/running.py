@@ -182,8 +182,16 @@ def _product(x: F64, y: F64) -> F64:
     return np.asarray(upwards * scales[0] * scales[1])
 
 
+_SILU_SLOPE: Final = 1.1
+"""The largest slope of ``a / (1 + exp(-a))`` is 1.0998, at a = 2.4."""
+
+
 def silu(a: Value) -> Value:
-    """``a / (1 + exp(-a))``; where exp overflows, zero is right within ``|a| 2^-126``."""
+    """``a / (1 + exp(-a))``; where exp overflows, zero is right within ``|a| 2^-126``.
+
+    What is inherited from ``a`` is the smaller of two bounds: by the condition of the formula, and
+    by its slope, which is nowhere above 1.1. The first says nothing where ``a`` is large.
+    """
     e = np.exp(-a.exact)
     share = 1 / (1 + e)
     drift = np.expm1(np.minimum(a.error, 700.0))
@@ -191,5 +199,9 @@ def silu(a: Value) -> Value:
     size = np.abs(a.exact) + a.error
     gone = np.where(a.exact - a.error < -86, size * FLUSH, 0.0) + TINY32
     exact = np.where(np.isneginf(a.exact), np.nan, a.exact * share)
-    error = share * (1 + drift) * (a.error + size * off) + gone
+    by_condition = share * (1 + drift) * (a.error + size * off)
+    inherited = _SILU_SLOPE * a.error
+    own = EXP_ERROR + 4 * U64 + 5.1 * U32
+    by_slope = inherited + (np.abs(exact) + inherited) * own
+    error = np.minimum(by_condition, by_slope) + gone
     return Value(exact, np.where((a.exact == 0) & (a.error == 0), 0.0, error))
