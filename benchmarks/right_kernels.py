@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from formwright.flow.stating import stated_contract
+from formwright.qualify.adapter import plain_signature
+
 HEAD = """\
 #include <math.h>
 #include <stdint.h>
@@ -23,16 +26,6 @@ static inline uint16_t narrow(float f) {
 }
 """
 
-SIGNATURES = {
-    "gemm": "const float *A, const float *B, float *C, int64_t M, int64_t N, int64_t K",
-    "gemv": "const float *W, const float *x, float *y, int64_t N, int64_t K",
-    "gemv:bf16": "const uint16_t *W, const uint16_t *x, uint16_t *y, int64_t N, int64_t K",
-    "softmax": "const float *X, float *Y, int64_t R, int64_t C",
-    "rmsnorm": "const float *X, const float *g, float *Y, int64_t T, int64_t H",
-    "decode_attention": "const float *q, const float *kc, const float *vc, float *O, int64_t H,"
-    " int64_t G, int64_t S, int64_t D",
-}
-
 
 @dataclass(frozen=True)
 class Right:
@@ -45,7 +38,7 @@ class Right:
 
     def source(self, body: str | None = None) -> str:
         """The file, with another body where a mutant has one."""
-        head = f"void kernel({SIGNATURES[self.operator]})"
+        head = plain_signature(stated_contract(self.operator).contract, "kernel")
         return f"{HEAD}{head} {{\n{self.body if body is None else body}\n}}\n"
 
 
