@@ -1,6 +1,7 @@
 """Templates against the contract: each difference is named, with its place."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from formwright.contract.matching import matches
 from formwright.contract.operators import OPERATORS, operator
 from formwright.ir.expr import Arith, Compare, Var, num
 from formwright.ir.program import Apply
-from formwright.lang import load, parse
+from formwright.lang import load, parse, shipped
 
 PACKED, _ = load("packed_gemm")
 TILING, _ = load("shared_memory_tiling")
@@ -248,3 +249,19 @@ def test_what_a_narrow_output_holds_is_rounded_once_and_for_all(name, dtype):
     found = matches(parse(Source("t.fw", text)), contract)
     assert all("goes on with what output" in d.message and d.span for d in found)
     assert bool(found) == (dtype != "f32")
+
+
+def test_templates_of_other_operators_are_told_apart_and_nothing_breaks():
+    """Every template that ships, and a step, against every contract in every element type."""
+    step = Path(__file__).parents[1] / "steps" / "double_buffer.fw"
+    fitting: dict[str, set[str]] = {name: set() for name in OPERATORS}
+    for reference in (*shipped(), str(step)):
+        _, template = load(reference)
+        for name in OPERATORS:
+            for dtype in ("f32", "bf16"):
+                if not matches(template, operator(name).contract(dtypes=dtype)):
+                    fitting[name].add(reference)
+    assert fitting["softmax"] == {"softmax_rows"}
+    assert fitting["gated_mlp"] == {"gated_mlp_direct", "gated_mlp_panels_ahead"}
+    assert all(fitting.values()), fitting
+    assert sum(len(found) for found in fitting.values()) == len(shipped()) - 1  # one needs K >= 1

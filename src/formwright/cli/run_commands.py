@@ -24,7 +24,7 @@ def run(
     Several problems run one after another, each in a folder of --out that has its name.
     """
     from formwright.flow.rooflining import roofline_of_run
-    from formwright.flow.run_set import run_folders, run_problems
+    from formwright.flow.run_set import run_problems
     from formwright.report.progress import Progress
     from formwright.report.roofline import print_bounds
     from formwright.report.roofline_files import write_roofline
@@ -32,11 +32,10 @@ def run(
 
     with Progress(progress_console(), quiet=quiet) as progress:
         results = run_problems(problem, out, set_, progress)
-        folders = run_folders(problem, out)
-        rooflines = [roofline_of_run(folder) for folder in folders]
+        rooflines = [roofline_of_run(result.folder) for result in results]
     shown = []
-    for result, folder, roofline in zip(results, folders, rooflines, strict=True):
-        written = () if roofline is None else write_roofline(roofline, folder / "report")
+    for result, roofline in zip(results, rooflines, strict=True):
+        written = () if roofline is None else write_roofline(roofline, result.folder / "report")
         plain = None if roofline is None else roofline.as_json()
         shown.append(result.as_json() | {"roofline": plain})
         if json_:

@@ -37,10 +37,10 @@ def matches(template: Template, contract: Contract) -> tuple[Diagnostic, ...]:
     Empty: the template claims the contract's workload, for its element types, on at least
     its domain. Whether its program keeps that claim is the verifier's question.
     """
-    unlike = tuple(_types(template, contract))
+    # Other tensors, or types that are not offered, have no version for the contract's types.
+    unlike = (*_tensors(template, contract), *_types(template, contract))
     typed = template if unlike else typed_for(template, contract)
     return (
-        *_tensors(typed, contract),
         *unlike,
         *_formula(typed, contract),
         *_domain(typed, contract),

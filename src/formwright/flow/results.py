@@ -1,6 +1,7 @@
 """What a run gives back: plain data, each number with the journal entry that it comes from."""
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -53,6 +54,11 @@ class RunResult:
     workloads: tuple[WorkloadResult, ...]
     journal: str
     seconds: float
+
+    @property
+    def folder(self) -> Path:
+        """Where the run's journal, artifacts and report are."""
+        return Path(self.journal).parent
 
     @property
     def held(self) -> bool:

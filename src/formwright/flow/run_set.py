@@ -34,11 +34,6 @@ def run_problems(
     return tuple(results)
 
 
-def run_folders(paths: Sequence[Path], out: Path) -> list[Path]:
-    """Where :func:`run_problems` puts the runs of ``paths``."""
-    return [out] if len(paths) == 1 else [folder for _, folder in _folders(paths, out)]
-
-
 def _folders(paths: Sequence[Path], out: Path) -> list[tuple[Path, Path]]:
     names: dict[str, Path] = {}
     faults: list[Diagnostic] = []
