@@ -13,7 +13,8 @@ from formwright.codegen.words import NumbersError
 from formwright.contract.operators import OPERATORS, operator
 from formwright.lang import load
 from formwright.qualify.exact import NotExactError, exact_output
-from formwright.qualify.ring import run_ring
+from formwright.qualify.numbers import run_numbers
+from formwright.qualify.ring import Ring
 from formwright.qualify.sanitized import Outcome
 
 GEMM = operator("gemm").contract()
@@ -28,7 +29,7 @@ def source() -> str:
 
 def _run(source: str | RingError, folder: Path) -> Outcome:
     command = (*find_compiler(), *FLAGS, "-o", "kernel.so", "kernel.c", *LINK)
-    return run_ring(source, command, GEMM, SHAPES, 3, 2, folder)
+    return run_numbers(Ring(), source, command, GEMM, SHAPES, 3, 2, folder)
 
 
 def test_a_right_loop_nest_is_exact(source: str, tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_formulas_with_functions_are_not_exact(name: str) -> None:
 def test_what_is_no_polynomial_is_not_built(tmp_path: Path) -> None:
     contract = OPERATORS["softmax"].contract()
     shape = dict.fromkeys(contract.names, 3)
-    found = run_ring("no C at all", ("cc",), contract, (shape,), 1, 2, tmp_path)
+    found = run_numbers(Ring(), "no C at all", ("cc",), contract, (shape,), 1, 2, tmp_path)
     assert (found.verdict, found.runs) == ("unresolved", 0)
     assert found.detail.startswith("the formula is no polynomial: ")
 

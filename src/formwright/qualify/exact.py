@@ -10,6 +10,7 @@ from formwright.contract.contract import Contract
 from formwright.contract.formulas import workload_of
 from formwright.ir.expr import Expr, Num, Var
 from formwright.ir.program import Index, Literal, Op, Read, Select, Value
+from formwright.ir.rewrite import accesses
 from formwright.ir.template import Workload
 
 Whole = NDArray[Any]
@@ -24,31 +25,26 @@ def exact_output(
     contract: Contract, values: Mapping[str, int], inputs: Mapping[str, Whole], bits: int
 ) -> Whole:
     """The output for integer inputs, mod ``2**bits``. Raises :class:`NotExactError`."""
-    workload, stages = workload_of(contract)
     known = dict(inputs)
-    waiting = list(stages)
+    for line in lines_in_order(contract):
+        known[line.output.name] = _line(line, values, known, bits)
+    return known[contract.output.name]
+
+
+def lines_in_order(contract: Contract) -> tuple[Workload, ...]:
+    """The lines of the formula, each after the stages that it reads; the output's is the last."""
+    workload, stages = workload_of(contract)
+    known = {o.name for o in contract.inputs}
+    waiting, found = list(stages), list[Workload]()
     while waiting:
-        ready = [s for s in waiting if reads_of(s.value) <= known.keys()]
+        ready = [s for s in waiting if {a.buffer for a in accesses(s.value)} <= known]
         if not ready:
             raise NotExactError("its stages wait for each other")
         for stage in ready:
-            known[stage.output.name] = _line(stage, values, known, bits)
+            known.add(stage.output.name)
+            found.append(stage)
             waiting.remove(stage)
-    return _line(workload, values, known, bits)
-
-
-def reads_of(value: Value) -> set[str]:
-    match value:
-        case Literal() | Index():
-            return set()
-        case Read(access):
-            return {access.buffer}
-        case Op(_, args):
-            return set[str]().union(*(reads_of(a) for a in args))
-        case Select(_, then, other):
-            return reads_of(then) | reads_of(other)
-        case _:
-            assert_never(value)
+    return (*found, workload)
 
 
 def _line(

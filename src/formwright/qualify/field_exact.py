@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formwright.contract.contract import Contract
-from formwright.contract.formulas import workload_of
 from formwright.ir.evaluate import evaluate
 from formwright.ir.expr import Expr, Var
 from formwright.ir.program import Index, Literal, Op, Read, Select, Value
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Workload
-from formwright.qualify.exact import NotExactError, Whole, reads_of
+from formwright.qualify.exact import NotExactError, Whole, lines_in_order
 
 _STEP: Final = 1 << 16
 """Powers come from two tables of so many: exponents are below its square."""
@@ -62,17 +61,10 @@ def field_output(
     Raises :class:`NotExactError` for a formula that the field does not have, and
     :class:`ZeroDivisorError`.
     """
-    workload, stages = workload_of(contract)
     known = dict(inputs)
-    waiting = list(stages)
-    while waiting:
-        ready = [s for s in waiting if reads_of(s.value) <= known.keys()]
-        if not ready:
-            raise NotExactError("its stages wait for each other")
-        for stage in ready:
-            known[stage.output.name] = _line(stage, values, known, field)
-            waiting.remove(stage)
-    return _line(workload, values, known, field)
+    for line in lines_in_order(contract):
+        known[line.output.name] = _line(line, values, known, field)
+    return known[contract.output.name]
 
 
 def _line(

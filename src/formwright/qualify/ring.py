@@ -1,16 +1,14 @@
 """Integers mod 2^64 as the numbers of a build: see :mod:`formwright.codegen.ring`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from formwright.codegen.words import BITS, NumbersError
+from formwright.codegen.words import BITS
 from formwright.contract.contract import Contract
 from formwright.qualify.exact import NotExactError, exact_output
-from formwright.qualify.numbers import WORD, Wanted, run_numbers
-from formwright.qualify.sanitized import Outcome
+from formwright.qualify.numbers import WORD, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +30,3 @@ class Ring:
         except NotExactError as error:
             raise NotExactError(f"the formula is no polynomial: {error}") from error
         return Wanted(tuple(drawn), output.astype(WORD), (1 << BITS) - 1)
-
-
-def run_ring(
-    source: str | NumbersError,
-    command: Sequence[str],
-    contract: Contract,
-    shapes: Sequence[Mapping[str, int]],
-    seed: int,
-    threads: int,
-    folder: Path,
-) -> Outcome:
-    """Build ``source`` and call it at ``shapes``; what cannot be built or is no polynomial is
-    ``unresolved``, with the reason."""
-    return run_numbers(Ring(), source, command, contract, shapes, seed, threads, folder)
