@@ -1,60 +1,64 @@
-"""What one method of choosing a chip ended at, and what it took: the same for all methods."""
+"""What every method of the outer search ends in, so that methods can be laid side by side."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from formwright.chip.library import Point
+from formwright.walls.core import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The best a method knew once it had paid for ``solves`` and ``evaluations``.
+
+    ``objective`` and ``area`` (mm2) belong to ``point``. A trajectory has one entry for each
+    improvement, in order, so it is a staircase that falls.
+    """
+
+    solves: int
+    evaluations: int
+    seconds: float
+    point: Point
+    objective: Fraction
+    area: Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``solves`` counts distinct inner problems, ``evaluations`` uses of one design on one chip.
+    """The best chip a method found, and what finding it cost.
 
-    ``point`` is ``None`` where the method found no chip with a program; ``note`` says why, or
-    why the method was not run. ``bound``: no chip within the budget has an objective below it;
-    ``None`` where the method gives none. ``trajectory``: the best objective so far against the
-    solves that it took, at each improvement.
+    ``name`` of the method; ``seed`` where it draws. ``point``, ``answer``, ``area`` (mm2) and
+    ``objective`` are ``None`` where the method found no chip with a program; ``note`` says why.
+    ``solves``: distinct inner problems, a chip with a set of removed walls each; ``evaluations``:
+    distinct costings of fixed software at a chip; ``relaxations``: bounds of boxes asked for.
+    ``seconds``: what the method takes alone (answers that another method had asked for before are
+    charged with what they took the first time).
+    ``bound``: no chip within the budget has an objective below it, where the method proves one.
     """
 
-    method: str
+    name: str
+    seed: int | None
     point: Point | None
+    answer: Answer | None
+    area: Fraction | None
     objective: Fraction | None
     solves: int
     evaluations: int
+    relaxations: int
     seconds: float
-    seed: int | None = None
-    bound: float | None = None
-    trajectory: tuple[tuple[int, Fraction], ...] = ()
+    trajectory: tuple[Reached, ...]
+    bound: Fraction | None = None
     note: str = ""
 
-    def as_json(self) -> dict[str, Any]:
-        """Exact numbers as text; :func:`outcome_from_json` reads them back."""
-        return {
-            "method": self.method,
-            "seed": self.seed,
-            "point": None if self.point is None else list(self.point),
-            "objective": None if self.objective is None else str(self.objective),
-            "bound": self.bound,
-            "solves": self.solves,
-            "evaluations": self.evaluations,
-            "seconds": self.seconds,
-            "trajectory": [[n, str(value)] for n, value in self.trajectory],
-            "note": self.note,
-        }
+    @property
+    def gap(self) -> Fraction | None:
+        """How far ``bound`` lies under ``objective``, as a part of ``objective``."""
+        if self.bound is None or self.objective is None:
+            return None
+        if self.objective == 0:
+            return Fraction(0)
+        return max(Fraction(0), 1 - self.bound / self.objective)
 
-
-def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
-    return Outcome(
-        method=data["method"],
-        point=None if data["point"] is None else tuple(data["point"]),
-        objective=None if data["objective"] is None else Fraction(data["objective"]),
-        solves=data["solves"],
-        evaluations=data["evaluations"],
-        seconds=data["seconds"],
-        seed=data["seed"],
-        bound=data["bound"],
-        trajectory=tuple((n, Fraction(value)) for n, value in data["trajectory"]),
-        note=data["note"],
-    )
+    def solves_to(self, objective: Fraction) -> int | None:
+        """The solves paid when ``objective`` or better was first known; ``None`` if never."""
+        return next((r.solves for r in self.trajectory if r.objective <= objective), None)
