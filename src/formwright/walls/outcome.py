@@ -1,7 +1,9 @@
 """What every method of the outer search ends in, so that methods can be laid side by side."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from formwright.chip.library import Point
 from formwright.walls.core import Answer
@@ -27,8 +29,8 @@ class Reached:
 class Outcome:
     """The best chip a method found, and what finding it cost.
 
-    ``name`` of the method; ``seed`` where it draws. ``point``, ``answer``, ``area`` (mm2) and
-    ``objective`` are ``None`` where the method found no chip with a program; ``note`` says why.
+    ``seed`` where the method draws. ``point``, ``answer``, ``area`` (mm2) and ``objective`` are
+    ``None`` where it found no chip with a program or was not run; ``note`` says why.
     ``solves``: distinct inner problems, a chip with a set of removed walls each; ``evaluations``:
     distinct costings of fixed software at a chip; ``relaxations``: bounds of boxes asked for.
     ``seconds``: what the method takes alone (answers that another method had asked for before are
@@ -36,8 +38,7 @@ class Outcome:
     ``bound``: no chip within the budget has an objective below it, where the method proves one.
     """
 
-    name: str
-    seed: int | None
+    method: str
     point: Point | None
     answer: Answer | None
     area: Fraction | None
@@ -46,7 +47,8 @@ class Outcome:
     evaluations: int
     relaxations: int
     seconds: float
-    trajectory: tuple[Reached, ...]
+    trajectory: tuple[Reached, ...] = ()
+    seed: int | None = None
     bound: Fraction | None = None
     note: str = ""
 
@@ -62,3 +64,67 @@ class Outcome:
     def solves_to(self, objective: Fraction) -> int | None:
         """The solves paid when ``objective`` or better was first known; ``None`` if never."""
         return next((r.solves for r in self.trajectory if r.objective <= objective), None)
+
+    def as_json(self) -> dict[str, Any]:
+        """All but ``answer``. Exact numbers are text; :func:`outcome_from_json` reads them."""
+        return {
+            "method": self.method,
+            "seed": self.seed,
+            "point": None if self.point is None else list(self.point),
+            "area": _text(self.area),
+            "objective": _text(self.objective),
+            "bound": _text(self.bound),
+            "solves": self.solves,
+            "evaluations": self.evaluations,
+            "relaxations": self.relaxations,
+            "seconds": self.seconds,
+            "trajectory": [
+                {
+                    "solves": each.solves,
+                    "evaluations": each.evaluations,
+                    "seconds": each.seconds,
+                    "point": list(each.point),
+                    "objective": str(each.objective),
+                    "area": str(each.area),
+                }
+                for each in self.trajectory
+            ],
+            "note": self.note,
+        }
+
+
+def outcome_from_json(data: Mapping[str, Any], answer: Answer | None = None) -> Outcome:
+    """The outcome that :meth:`Outcome.as_json` wrote; ``answer`` is not in it."""
+    return Outcome(
+        method=data["method"],
+        point=None if data["point"] is None else tuple(data["point"]),
+        answer=answer,
+        area=_number(data["area"]),
+        objective=_number(data["objective"]),
+        solves=data["solves"],
+        evaluations=data["evaluations"],
+        relaxations=data["relaxations"],
+        seconds=data["seconds"],
+        trajectory=tuple(
+            Reached(
+                each["solves"],
+                each["evaluations"],
+                each["seconds"],
+                tuple(each["point"]),
+                Fraction(each["objective"]),
+                Fraction(each["area"]),
+            )
+            for each in data["trajectory"]
+        ),
+        seed=data["seed"],
+        bound=_number(data["bound"]),
+        note=data["note"],
+    )
+
+
+def _text(value: Fraction | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _number(text: str | None) -> Fraction | None:
+    return None if text is None else Fraction(text)
