@@ -12,6 +12,7 @@ from typing import Literal as OneOf
 
 from hypothesis import strategies as st
 
+from formwright.base.quantities import ENERGIES
 from formwright.ir.expr import (
     Arith,
     Compare,
@@ -70,6 +71,7 @@ from formwright.ir.types import sized
 
 COMPARISONS = ("<", "<=", "=", "!=", ">=", ">")
 DTYPES = ("f32", "f64", "bf16", "f16", "i32", "i8")
+energies = st.sampled_from(ENERGIES)
 decimals = st.builds(
     lambda n, e: Fraction(n) * Fraction(10) ** e, st.integers(0, 10**6), st.integers(-8, 30)
 )
@@ -432,6 +434,7 @@ def costs(draw: st.DrawFn, names: Sequence[str]) -> Cost:
         tuple(definitions),
         tuple(draw(st.lists(bound, min_size=1, max_size=3))),
         tuple(draw(st.lists(numeric(visible, 1), max_size=2))),
+        *draw(st.one_of(st.just((None, "")), st.tuples(numeric(visible, 1), energies))),
     )
 
 

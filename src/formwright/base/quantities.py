@@ -52,6 +52,11 @@ BASE: Final[Mapping[Dimension, str]] = {
     "ratio": "",
 }
 
+ENERGIES: Final[tuple[str, ...]] = tuple(
+    f"{prefix}joules" for prefix in ("", "milli", "micro", "nano", "pico", "femto")
+)
+"""Words for units of energy, each a thousandth of the one before."""
+
 _WHOLE: Final[frozenset[Dimension]] = frozenset({"bytes", "count"})
 _LITERAL = re.compile(r"\s*([+-]?\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*([^\s\d].*?)?\s*")
 

@@ -23,6 +23,7 @@ from formwright.codegen.target import Target, with_halves
 from formwright.codegen.tiles import statements
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Var
+from formwright.ir.formulation import require_program
 from formwright.ir.inline import inlined
 from formwright.ir.program import If, Par
 from formwright.ir.rewrite import free_names
@@ -74,6 +75,7 @@ def emit_c(
     not have: for :func:`formwright.codegen.field.field_source`.
     What the emitter does not support is an :class:`InputError` at the statement.
     """
+    require_program(template, "emit")
     _check_assignment(template, assignment)
     whole = inlined(template)
     _check_teams(whole)

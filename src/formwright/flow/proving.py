@@ -77,8 +77,10 @@ def prove(
     ``only`` one condition is asked for where the template is no formulation of its own, but a
     question about a chain.
     """
+    from formwright.ir.formulation import require_program
     from formwright.proof.store import ProofStore
 
+    require_program(template, "prove")
     if only:
         # Kept under a name that no file can have: one condition never stands for all of them.
         template = replace(template, name=f"{template.name}: {only} only")

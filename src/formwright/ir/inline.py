@@ -55,4 +55,5 @@ def _cost(cost: Cost, outer: dict[str, Expr]) -> Cost:
         for b in cost.bounds
     )
     prefer = tuple(substitute(p, values) for p in cost.prefer)
-    return replace(cost, definitions=(), bounds=bounds, prefer=prefer)
+    energy = None if cost.energy is None else substitute(cost.energy, values)
+    return replace(cost, definitions=(), bounds=bounds, prefer=prefer, energy=energy)

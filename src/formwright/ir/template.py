@@ -178,6 +178,9 @@ class Cost:
     bounds: tuple[CostBound, ...]
     prefer: tuple[Expr, ...] = ()
     """Tie-break: least first expression, then the next, then least decisions in order."""
+    energy: Expr | None = field(default=None, metadata=ADDED)
+    """A second figure of a design, in ``energy_unit``: the objective does not read it."""
+    energy_unit: str = field(default="", metadata=ADDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,3 +214,6 @@ class Template:
     """A step in place of a program: ``program`` and ``globals`` are empty then."""
     realised: tuple[Realised, ...] = field(default=(), metadata=ADDED)
     """Where the program keeps each stage of the scope."""
+    formulation: str = field(default="", metadata=ADDED)
+    """Why there is no program: decisions, constraints and cost stand alone then, and nothing that
+    is said of the template is proved."""

@@ -50,6 +50,8 @@ def _expressions(template: Template) -> Iterator[Expr]:
         yield from (b.value for b in template.cost.bounds)
         yield from (b.guard for b in template.cost.bounds if b.guard is not None)
         yield from template.cost.prefer
+        if template.cost.energy is not None:
+            yield template.cost.energy
 
 
 def size_values(template: Template) -> dict[str, int]:

@@ -93,6 +93,8 @@ class RawCost:
     definitions: list[Definition] = field(default_factory=list)
     bounds: list[CostBound] = field(default_factory=list)
     prefer: list[Expr] = field(default_factory=list)
+    energy: Expr | None = None
+    energy_unit: str = ""
     read: bool = True
     """All its lines were read."""
 
@@ -160,6 +162,7 @@ class Draft:
     constraints: list[RawConstraint] = field(default_factory=list)
     requires: list[Requirement] = field(default_factory=list)
     program: tuple[Block, ...] = ()
+    formulation: str = ""
     realised: list[RawRealised] = field(default_factory=list)
     backward: str = ""
     relation: str = ""

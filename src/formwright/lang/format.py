@@ -70,7 +70,9 @@ def sections(template: Template) -> list[Section]:
     if t.requires:
         rows = [line(f"  {r.name}: {show_expr(r.condition)}", r.span) for r in t.requires]
         found.append(("requires", [TextLine("requires"), *rows]))
-    if t.refinement is None:
+    if t.formulation:
+        found.append(("formulation", [TextLine(f"formulation {quoted(t.formulation)}")]))
+    elif t.refinement is None:
         found.append(("program", [TextLine("program"), *_Program(t).lines()]))
     else:
         found.extend(step_sections(t.refinement))
@@ -217,6 +219,9 @@ def _cost(cost: Cost) -> list[TextLine]:
         found.append(line(f"  {cost.name} >= {show_expr(b.value)}{guard}", b.span))
     for p in cost.prefer:
         found.append(line(f"  prefer {show_expr(p)}", p.span))
+    if cost.energy is not None:
+        text = f"  energy {cost.energy_unit} = {show_expr(cost.energy)}"
+        found.append(line(text, cost.energy.span))
     return found
 
 

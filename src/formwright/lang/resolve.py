@@ -92,12 +92,13 @@ def resolve(draft: Draft, faults: Faults) -> Template:
     _unique([(r.name, r.span) for r in draft.requires], "requirement", faults)
     refinement = resolve_step(draft, names)
     step = draft.step.coarse is not None or draft.step.fine is not None
-    if step:
+    if step or draft.formulation:
         globals_ = ()
     keeping = Keeping(draft.realised, scope.stages, names)
-    program = () if step else _program(draft, scope.workload, globals_, keeping, names)
-    if not step or draft.realised:
-        keeping.finish(step)
+    bare = step or bool(draft.formulation)
+    program = () if bare else _program(draft, scope.workload, globals_, keeping, names)
+    if not bare or draft.realised:
+        keeping.finish(bare)
     found = Template(
         draft.name,
         draft.coarse,
@@ -116,6 +117,7 @@ def resolve(draft: Draft, faults: Faults) -> Template:
         draft.span,
         refinement,
         keeping.found,
+        draft.formulation,
     )
     return found if faults.items else sized(found)
 
@@ -326,6 +328,8 @@ def _cost(draft: Draft, names: Names) -> Cost | None:
             kinds.condition(bound.guard, names)
     for expr in raw.prefer:
         kinds.number(expr, names)
+    if raw.energy is not None:
+        kinds.number(raw.energy, names)
     if not raw.bounds and raw.read:
         names.faults.add(f'the cost "{raw.name}" has no bound', raw.span, f"write {raw.name} >= …")
     return Cost(
@@ -335,4 +339,6 @@ def _cost(draft: Draft, names: Names) -> Cost | None:
         tuple(raw.definitions),
         tuple(raw.bounds),
         tuple(raw.prefer),
+        raw.energy,
+        raw.energy_unit,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from formwright.base.quantities import ENERGIES
 from formwright.base.source import Source, Span
 from formwright.ir.template import Coefficient, Constraint, CostBound, Definition, Requirement
 from formwright.lang import parts
@@ -66,7 +67,14 @@ def _missing(source: Source, rows: list[Row], seen: dict[str, Span], faults: Fau
             seen["program"],
             "leave out the program, or the sections coarse and fine",
         )
-    for section in ("template", "scope", *(("coarse", "fine") if step else ("program",))):
+    if "formulation" in seen and (step or "program" in seen):
+        faults.add(
+            "a formulation has no program and no step",
+            seen["formulation"],
+            "leave out the section formulation, or the program",
+        )
+    body = ("formulation",) if "formulation" in seen else ("program",)
+    for section in ("template", "scope", *(("coarse", "fine") if step else body)):
         if section not in seen and rows and (section != "template" or not seen):
             faults.add(f'section "{section}" is missing', at)
     if not rows and not faults.items:
@@ -192,6 +200,14 @@ def _program(row: Row, draft: Draft, faults: Faults) -> None:
     draft.program = ProgramReader(faults).blocks(row.children)
 
 
+def _formulation(row: Row, draft: Draft, faults: Faults) -> None:
+    with faults.recovering():
+        draft.formulation = _text_of(parts.head(row), row, "the reason for having no program")
+        if not draft.formulation.strip():
+            hint = 'write formulation "why there is no program"'
+            faults.add("a formulation says why it has no program", row.line.tokens[0].span, hint)
+
+
 def _realise(row: Row, draft: Draft, faults: Faults) -> None:
     parts.bare(row, faults)
     for cursor in parts.cursors(row, faults):
@@ -258,6 +274,8 @@ def _cost_row(cursor: Cursor, cost: RawCost) -> None:
     elif cursor.take("prefer"):
         cost.prefer.append(ExpressionReader(cursor).expression())
         cursor.finish('"prefer"')
+    elif cursor.sees("energy") and cursor.ahead().kind == "name":
+        _energy(cursor, cost)
     elif cursor.ahead().text == ">=":
         target = cursor.name("the cost's name")
         if cost.name and target.text != cost.name:
@@ -271,6 +289,19 @@ def _cost_row(cursor: Cursor, cost: RawCost) -> None:
         cost.definitions.append(_definition(cursor))
 
 
+def _energy(cursor: Cursor, cost: RawCost) -> None:
+    start = cursor.next()
+    unit = cursor.name("the unit of the energy")
+    if unit.text not in ENERGIES:
+        raise LineError(f'"{unit.text}" is no unit of energy', unit.span, ", ".join(ENERGIES))
+    cursor.expect("=", "behind the unit", "write energy picojoules = expression")
+    value = ExpressionReader(cursor).expression()
+    cursor.finish("the energy")
+    if cost.energy is not None:
+        raise LineError("the energy stands twice", start.span)
+    cost.energy, cost.energy_unit = value, unit.text
+
+
 READERS: dict[str, Callable[[Row, Draft, Faults], None]] = {
     "template": _template,
     "object": _object,
@@ -280,6 +311,7 @@ READERS: dict[str, Callable[[Row, Draft, Faults], None]] = {
     "constraints": _constraints,
     "requires": _requires,
     "program": _program,
+    "formulation": _formulation,
     "realise": _realise,
     "backward": _outline_text,
     "coarse": read_system,

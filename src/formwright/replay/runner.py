@@ -7,6 +7,7 @@ from typing import Literal as OneOf
 
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
+from formwright.ir.formulation import require_program
 from formwright.ir.template import Template
 from formwright.replay.code import ProgramCode, compile_program
 from formwright.replay.compare import CellDefect, expected_cells, wrong_cells, wrong_stages
@@ -60,6 +61,7 @@ def prepare(template: Template, values: Mapping[str, Scalar]) -> Prepared:
     Raises ``EvaluationError`` if a tensor has no shape, ``BudgetError`` if the workload has
     more than ``PRODUCT_LIMIT`` terms.
     """
+    require_program(template, "replay")
     for line in template.scope.lines:
         extents = [*line.output.extents, *(extent for _, extent in line.reductions)]
         if prod(max(1, int(values[e])) for e in extents) > PRODUCT_LIMIT:

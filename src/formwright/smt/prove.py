@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import z3
 
+from formwright.ir.formulation import require_program
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
 from formwright.proof.alpha import alpha_digest
@@ -46,6 +47,7 @@ def prove(
     What earlier proofs left in
     ``database`` is not shown again, and this one leaves there what it shows.
     """
+    require_program(template, "prove")
     started = time.perf_counter()
     clock = Clock(timeout_ms, obligation_seconds, memory_mb)
     whole = inlined(template)

@@ -41,6 +41,7 @@ def section_divisors(template: Template, section: str) -> Iterator[Divisor]:
             for bound in template.cost.bounds:
                 roots += [bound.value, *([] if bound.guard is None else [bound.guard])]
             roots += template.cost.prefer
+            roots += [] if template.cost.energy is None else [template.cost.energy]
         case _:
             return
     for root in roots:
