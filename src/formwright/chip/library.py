@@ -12,7 +12,8 @@ from typing import Literal
 
 from formwright.base.quantities import Dimension
 from formwright.ir.evaluate import evaluate, truth
-from formwright.ir.expr import Expr, Scalar
+from formwright.ir.expr import Expr, Scalar, Var
+from formwright.ir.rewrite import free_names, substitute
 
 Role = Literal["capacity", "throughput", "both", "fixed"]
 """``capacity``: a wall, more of it only admits more programs, at a cost per program that does not
@@ -96,6 +97,18 @@ class Library:
     def index(self, name: str) -> int:
         """The place of the field of that name in points and boxes."""
         return next(i for i, field in enumerate(self.fields) if field.name == name)
+
+    def opened(self, expr: Expr) -> Expr:
+        """``expr`` with derived quantities put in their places: it reads fields only."""
+        done: dict[str, Expr] = {}
+        for each in self.derived:
+            done[f"chip.{each.name}"] = substitute(each.value, done)
+        return substitute(expr, done)
+
+    def reads(self, name: str) -> tuple[str, ...]:
+        """The fields behind ``chip.NAME``: itself, or those that the derived quantity reads."""
+        found = free_names(self.opened(Var(f"chip.{name}")))
+        return tuple(f.name for f in self.fields if f"chip.{f.name}" in found)
 
     def values(self, point: Point) -> dict[str, Scalar]:
         """Every ``chip.NAME`` of the chip at ``point``, derived ones included."""
