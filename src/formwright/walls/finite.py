@@ -5,7 +5,7 @@ program was measured beforehand. Each scenario runs one of its programs.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf, nextafter
 from typing import Literal
@@ -89,6 +89,15 @@ class FiniteInner:
                 return Answer(None, (), f"{program.name} of {scenario.name} does not fit: {walls}")
             answers.append(self._answer(scenario, program, point, values))
         return self._joined(answers)
+
+    def only(self, software: Answer) -> "FiniteInner":
+        """The same problem, each scenario left with its program in ``software``."""
+        chosen = {s.name: s.chosen[0].template for s in software.scenarios}
+        left = tuple(
+            replace(s, programs=tuple(p for p in s.programs if p.name == chosen.get(s.name)))
+            for s in self.scenarios
+        )
+        return FiniteInner(self.library, left, self.objective)
 
     def lower(self, box: Box) -> float:
         top = tuple(high for _, high in box)
