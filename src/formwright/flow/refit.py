@@ -13,9 +13,11 @@ from math import exp, isfinite, log
 from scipy.optimize import minimize
 from scipy.stats import spearmanr
 
+from formwright.ir.evaluate import number
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
 from formwright.milp.check import objective_of
+from formwright.milp.problem import cost_over
 
 PULL = 0.01
 """Weight of (log change)^2 beside the mean squared log error."""
@@ -110,6 +112,7 @@ def _search(
     defaults: Mapping[str, Fraction],
 ) -> dict[str, Fraction]:
     start = [0.0] * len(names)
+    costs = [cost_over(template, o.parameters, o.assignment, names) for o in observations]
 
     def at(point: Sequence[float]) -> dict[str, Fraction]:
         moved = dict(present)
@@ -121,7 +124,8 @@ def _search(
         return moved
 
     def loss(point: Sequence[float]) -> float:
-        predicted = predictions(template, observations, at(point))
+        moved = at(point)
+        predicted = [float(number(cost, moved)) for cost in costs]
         pairs = zip(predicted, observations, strict=True)
         error = sum(log(p / o.seconds) ** 2 for p, o in pairs) / len(observations)
         return float(error + PULL * sum(float(x) ** 2 for x in point))

@@ -1,13 +1,14 @@
 """What the solver needs of a template: menus, conditions and cost over constants."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
-from formwright.base.diagnostics import Diagnostic, InputError, nearest
+from formwright.base.diagnostics import Diagnostic, InputError, fail, nearest
 from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import ONE, ZERO, Arith, Cond, Expr, MinMax, Scalar
+from formwright.ir.fold import folded
 from formwright.ir.inline import inlined
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Constraint, CostBound, Parameter, Template
@@ -91,6 +92,24 @@ def objective_expression(bounds: tuple[CostBound, ...]) -> Expr:
                 default = Cond(bound.guard, bound.value, default)
     parts = [b.value if b.guard is None else Cond(b.guard, b.value, default) for b in bounds]
     return parts[0] if len(parts) == 1 else MinMax("max", tuple(parts))
+
+
+def cost_over(
+    template: Template,
+    parameters: Mapping[str, Scalar],
+    assignment: Mapping[str, int],
+    coefficients: Collection[str],
+) -> Expr:
+    """The cost at one point as an expression over ``coefficients``; the others have defaults.
+
+    Raises :class:`InputError` where the template has no cost.
+    """
+    cost = inlined(replace(template, program=(), globals=(), refinement=None)).cost
+    if cost is None:
+        raise fail(f"{template.name} has no cost", template.span)
+    values = plain({**parameters, **assignment})
+    fixed = {c.name: c.default for c in cost.coefficients if c.name not in coefficients}
+    return folded(objective_expression(cost.bounds), values | plain(fixed))
 
 
 def scope_conditions(template: Template) -> list[tuple[str, Expr]]:
