@@ -26,9 +26,15 @@ class Journal:
     """One run's entries. One process at a time may hold it; a second is turned away."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self._writing = Lock()
-        self._stream = open(path, "a+b")  # noqa: SIM115 - lives as long as the journal
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._stream = open(path, "a+b")  # noqa: SIM115 - lives as long as the journal
+        except OSError as error:
+            raise fail(
+                f"cannot write {path}: {error.strerror}",
+                hint="name a folder that can be written, with --out",
+            ) from None
         try:
             fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -58,6 +64,11 @@ class Journal:
         """What the step ``key`` gave, if it is done."""
         entry = self._by_key.get(key)
         return None if entry is None else entry["data"]
+
+    def number(self, key: str) -> int | None:
+        """The number of the entry of the step ``key``, if it is done."""
+        entry = self._by_key.get(key)
+        return None if entry is None else entry["number"]
 
     def step(self, key: str, compute: Callable[[], Any]) -> Any:
         """The result of the step ``key``: plain JSON data, computed at most once in a run.
