@@ -2,8 +2,9 @@
 
 Info strings: ``sh`` (each line that starts with ``formwright`` is run, and must end with the status
 that a comment ``# exit 1`` names, else 0), ``python`` (executed), ``fw`` (a whole template parses),
-``toml problem`` and ``toml chip`` (loaded), ``sh setup`` (the README's two commands, which
-``.ci/run`` itself runs) and ``text`` (output or a sketch, not run). Anything else fails.
+``toml problem``, ``toml chip`` and ``toml library`` (loaded), ``sh setup`` (the README's two
+commands, which ``.ci/run`` itself runs) and ``text`` (output or a sketch, not run). Anything else
+fails.
 """
 
 import os
@@ -98,6 +99,11 @@ def test_example(
 
             Path("c.toml").write_text(example.text)
             load_chip("c.toml")
+        case "toml library":
+            from formwright.chip.library_files import load_library
+
+            Path("l.toml").write_text(example.text)
+            load_library("l.toml")
         case "text" | "sh setup":
             pass
         case other:

@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from formwright.base.quantities import Quantity, show_quantity
 from formwright.chip.library import AreaTerm, Library, MenuField
 from formwright.chip.library_entries import Entries
+from formwright.chip.library_points import shown_value
 from formwright.chip.library_rules import UndecidedError, admitted, conflict, ranges
 from formwright.ir.evaluate import EvaluationError, number, truth
 from formwright.ir.expr import Arith, Expr
@@ -97,7 +97,7 @@ def _rules(library: Library, entries: Entries) -> None:
         )
         return
     shown = ", ".join(
-        f"{f.name} = {_shown(f, at)}" for f, at in zip(library.fields, found, strict=True)
+        f"{f.name} = {shown_value(f, at)}" for f, at in zip(library.fields, found, strict=True)
     )
     for name in broken:
         told = f"the chip to start from breaks the rule {name}"
@@ -132,9 +132,9 @@ def _monotone(library: Library, term: AreaTerm, areas: Areas, entries: Entries) 
         for places, value in areas.items():
             after = areas.get((*places[:at], places[at] + 1, *places[at + 1 :]))
             if after is not None and after < value:
-                steps = (_shown(field, places[at]), _shown(field, places[at] + 1))
+                step = f"{shown_value(field, places[at])} to {shown_value(field, places[at] + 1)}"
                 entries.fault(
-                    f"the area {term.name} falls as {field.name} grows from {steps[0]} to {steps[1]}",
+                    f"the area {term.name} falls as {field.name} grows from {step}",
                     place,
                     "give it as a table of points: the envelope of a table never falls",
                 )
@@ -165,7 +165,3 @@ def _grows(library: Library, term: AreaTerm, areas: Areas, field: MenuField) -> 
         for places, value in areas.items()
         if places[at] == 0
     )
-
-
-def _shown(field: MenuField, place: int) -> str:
-    return show_quantity(Quantity(Fraction(field.menu[place]), field.dimension))

@@ -10,6 +10,7 @@ from formwright.base.toml import Place
 from formwright.chip.fields import FIELDS
 from formwright.chip.library import MenuField, Role
 from formwright.chip.library_entries import Entries, Value
+from formwright.chip.library_points import nearest_value
 
 MENU_LIMIT = 100_000
 """Places of one menu."""
@@ -62,7 +63,8 @@ def _dimension(entries: Entries, name: str, table: dict[str, Any]) -> Dimension 
 
 def _role(entries: Entries, name: str, table: dict[str, Any], places: int) -> Role | None:
     place: Place = ("fields", name, "role")
-    given = table.get("role", "fixed" if places == 1 else None)
+    single = places == 1 or "value" in table
+    given = table.get("role", "fixed" if single else None)
     role = next((r for r in _ROLES if r == given), None)
     if role is None:
         told = "has no role" if given is None else f'has the unknown role "{given}"'
@@ -169,7 +171,7 @@ def _start(
     if start is None:
         return None
     if start not in menu:
-        near = min(menu, key=lambda v: abs(v - start))
+        near = nearest_value(menu, start)
         shown = show_quantity(Quantity(Fraction(near), dimension))
         entries.fault(
             f"the start of {place[-1]} is not in its menu", (*place, "start"), f"nearest: {shown}"

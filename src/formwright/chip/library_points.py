@@ -1,6 +1,6 @@
 """Chips of a library named by the values of their fields."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from formwright.base.diagnostics import Diagnostic, InputError, nearest
@@ -41,9 +41,14 @@ def place_of(field: MenuField, given: int | str | Fraction) -> int:
     value = parse_quantity(given, field.dimension).value if isinstance(given, str) else given
     if value in field.menu:
         return field.menu.index(value)
-    near = min(field.menu, key=lambda v: abs(v - value))
+    near = nearest_value(field.menu, value)
     shown = [show_quantity(Quantity(Fraction(v), field.dimension)) for v in (value, near)]
     raise QuantityError(f"{shown[0]} is not in the menu of {field.name}", f"nearest: {shown[1]}")
+
+
+def nearest_value(menu: Sequence[int | Fraction], value: int | Fraction) -> int | Fraction:
+    """The value of ``menu`` with the least distance from ``value``."""
+    return min(menu, key=lambda known: abs(Fraction(known) - Fraction(value)))
 
 
 def shown_value(field: MenuField, place: int) -> str:

@@ -74,7 +74,7 @@ def _rules(entries: Entries, names: Sequence[str]) -> tuple[Rule, ...]:
         place: Place = ("rules", name)
         table = entries.table(place, ("condition", "source"))
         condition = _expression(entries, table, place, "condition", names)
-        source = entries.text(table, place, "source", "say what makes the rule")
+        source = entries.text(table, place, "source")
         if condition is not None:
             found.append(Rule(name, condition, source))
     return tuple(found)
