@@ -13,15 +13,14 @@ import math
 import os
 import random
 import statistics
-import subprocess
 import sys
-import venv
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
+from peers import VENV, go_on_with
 from scipy.stats import spearmanr
 
 from formwright.base.digest import digest
@@ -38,8 +37,6 @@ from formwright.measure.timing import Plan, Result, measure_interleaved
 from formwright.milp.solve import solve
 from formwright.qualify.timing import operator_workload
 
-HERE = Path(__file__).resolve().parent
-VENV = HERE.parent / ".venv-bench"
 PEERS = ("torch==2.13.0", "onednn-cpu-gomp==2023.2.0")
 SHAPES = {"square": (1000, 1000, 1000), "skinny": (64, 4096, 4096), "large": (2048, 2048, 2048)}
 """M, N, K."""
@@ -58,18 +55,6 @@ RANDOM = Plan(rounds=9, seconds=4.0, batch_seconds=0.006, slots=64)
 """Of the random shapes their mean counts: short batches of each, and fewer slots to judge."""
 
 
-def install_peers() -> None:
-    """An environment of its own beside ``.venv``: this package, NumPy and the peers."""
-    python = VENV / "bin" / "python"
-    if not python.exists():
-        venv.create(VENV, with_pip=True)
-    packages = ["-e", str(HERE.parent), *PEERS]
-    command = [str(python), "-m", "pip", "install", "--quiet", *packages]
-    subprocess.run(command, check=True)
-    rest = [a for a in sys.argv[1:] if a != "--install-peers"]
-    os.execv(python, [str(python), str(Path(__file__).resolve()), *rest])
-
-
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--install-peers", action="store_true", help="install them in .venv-bench")
@@ -79,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(argv)
     if given.install_peers:
-        install_peers()
+        go_on_with(PEERS, __file__)
     for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
         os.environ.pop(name, None)
     return Bench(given.threads, given.random, given.rounds, given.seed).run()
@@ -252,7 +237,7 @@ def candidates(
 def built(template: Template, design: Mapping[str, int]) -> Path:
     """The library of a design, kept by the text of its C."""
     emitted = emit_c(template, design, detect_target())
-    folder = HERE.parent / ".venv-bench" / "kernels" / digest(emitted.source)[:16]
+    folder = VENV / "kernels" / digest(emitted.source)[:16]
     library = folder / "kernel.so"
     return library if library.exists() else build(emitted, folder).library
 

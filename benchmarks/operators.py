@@ -14,10 +14,8 @@ Exit status 0: every floor holds; 1: one does not, or something failed.
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
-import venv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +23,7 @@ from typing import Any, get_args
 
 from operator_designs import Design, designs, shipped
 from operator_rows import DTYPES, MODELS, QUICK, REQUIRED, Shape, floor, quick_shapes, shapes
+from peers import go_on_with
 
 from formwright.base.diagnostics import InputError
 from formwright.chip.load import load_chip
@@ -40,8 +39,6 @@ from formwright.measure.timing import Result, measure_interleaved
 from formwright.measure.workload import SymmetricWorkload
 from formwright.qualify.timing import operator_workload
 
-HERE = Path(__file__).resolve().parent
-VENV = HERE.parent / ".venv-bench"
 PEERS = ("torch==2.13.0", "onednn-cpu-gomp==2023.2.0", "onnxruntime==1.32.0", "onnx==1.23.2")
 BUILT, QUICK_BUILT = 5, 2
 """Designs that are built for a row."""
@@ -89,21 +86,10 @@ def main(argv: Sequence[str]) -> int:
     add("--seed", type=int, default=1)
     given = parser.parse_args(argv)
     if given.install_peers:
-        install_peers()
+        go_on_with(PEERS, __file__)
     for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
         os.environ.pop(name, None)
     return Bench(given).run()
-
-
-def install_peers() -> None:
-    """An environment of its own beside ``.venv``: this package, NumPy and the peers."""
-    python = VENV / "bin" / "python"
-    if not python.exists():
-        venv.create(VENV, with_pip=True)
-    packages = ["-e", str(HERE.parent), *PEERS]
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *packages], check=True)
-    rest = [a for a in sys.argv[1:] if a != "--install-peers"]
-    os.execv(python, [str(python), str(Path(__file__).resolve()), *rest])
 
 
 @dataclass(frozen=True)
