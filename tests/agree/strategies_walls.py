@@ -77,5 +77,3 @@ def finite_inners(draw: st.DrawFn, capacities_only: bool = False) -> FiniteInner
 
 def budgets() -> st.SearchStrategy[Fraction | None]:
     return st.one_of(st.none(), st.integers(5, 120).map(Fraction))
-
-

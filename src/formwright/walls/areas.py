@@ -108,7 +108,7 @@ class Areas:
             box = (*box[:at], (low, high), *box[at + 1 :])
             low = self._edge(box, at, low, high, budget, up=False)
             box = (*box[:at], (low, high), *box[at + 1 :])
-        return box
+        return None if self.least(box) > budget else box
 
     def chips(self, box: Box, budget: Fraction | None) -> Iterator[Point]:
         """The chips of ``box`` that the budget and the rules admit, in the order of places."""

@@ -86,17 +86,12 @@ def _best_chip_for(
 
 
 _TRIES = 2000
-"""Draws in a row that may miss the budget before drawing gives up."""
+"""Draws in a row that may miss before what is left is listed."""
 
 
 def _draws(attempt: Attempt, random_: random.Random, count: int) -> Iterator[Point]:
-    whole = attempt.inner.library.whole
-    box = attempt.areas.cut(whole, attempt.budget)
+    box = attempt.areas.cut(attempt.inner.library.whole, attempt.budget)
     if box is None:
-        return
-    if _chips(box) <= MOST_CHIPS:
-        points = list(attempt.areas.chips(box, attempt.budget))
-        yield from random_.sample(points, min(count, len(points)))
         return
     seen: set[Point] = set()
     missed = 0
@@ -108,6 +103,9 @@ def _draws(attempt: Attempt, random_: random.Random, count: int) -> Iterator[Poi
         missed = 0
         seen.add(point)
         yield point
+    if len(seen) < count and _chips(box) <= MOST_CHIPS:
+        left = [p for p in attempt.areas.chips(box, attempt.budget) if p not in seen]
+        yield from random_.sample(left, min(count - len(seen), len(left)))
 
 
 def _chips(box: Box) -> int:

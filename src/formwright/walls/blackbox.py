@@ -5,7 +5,6 @@ field is an integer, its place in the menu; areas over the budget are given as a
 Optuna's manual says, and cost no inner solve. Optuna is an optional dependency.
 """
 
-import warnings
 from fractions import Fraction
 from importlib import import_module
 from importlib.util import find_spec
@@ -41,7 +40,7 @@ def optuna_search(
         trial = study.ask()
         point = _suggested(trial, inner)
         excess = _excess(attempt, point)
-        trial.set_user_attr("excess", excess)
+        trial.set_constraint("area", excess)
         study.tell(trial, _REFUSED if excess > 0 else _value(attempt, point))
     note = "" if inner.solves == solves else f"{inner.solves} distinct chips in {asks} trials"
     return attempt.outcome(note=note)
@@ -50,11 +49,7 @@ def optuna_search(
 def _study(seed: int) -> Any:
     optuna: Any = import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.TPESampler(
-            seed=seed, constraints_func=lambda trial: (trial.user_attrs["excess"],)
-        )
+    sampler = optuna.samplers.TPESampler(seed=seed)
     return optuna.create_study(direction="minimize", sampler=sampler)
 
 
@@ -78,4 +73,3 @@ def _excess(attempt: Attempt, point: Point) -> float:
 def _value(attempt: Attempt, point: Point) -> float:
     objective = attempt.solve(point).objective
     return _REFUSED if objective is None else min(float(objective), _REFUSED)
-

@@ -191,7 +191,7 @@ class _Search:
             if first == last:
                 continue
             halves = self.halves(box, at, low)
-            bounds = sorted((bound for _, bound in halves), default=inf)
+            bounds = sorted(bound for _, bound in halves)
             found = (bounds[0], sum(bounds)) if bounds else (inf, inf)
             if not best or found > score:
                 best, score = halves, found

@@ -18,9 +18,7 @@ class FiniteTables:
 
     @property
     def works(self) -> Sequence[JointWork]:
-        return tuple(
-            JointWork(s.name, {s.name: 1 / s.reference}) for s in self.inner.scenarios
-        )
+        return tuple(JointWork(s.name, {s.name: 1 / s.reference}) for s in self.inner.scenarios)
 
     @property
     def weights(self) -> Mapping[str, Fraction] | None:

@@ -111,9 +111,7 @@ class _Sweep:
         """What was bought so far, for no more area, is as good within the tolerance."""
         if low == inf:
             return True
-        return bool(self.points) and low >= float(self.points[-1].objective) * (
-            1 - self.until.gap
-        )
+        return bool(self.points) and low >= float(self.points[-1].objective) * (1 - self.until.gap)
 
     def take(self, point: Point, area: Fraction) -> None:
         """One chip, whose area is the least of all that are left."""

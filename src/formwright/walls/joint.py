@@ -79,14 +79,14 @@ def joint_program(
         return attempt.outcome(note="no chip is within the budget")
     try:
         model = _Model(inner.library, box, tables, budget)
-    except _TooLarge as error:
+    except _TooLargeError as error:
         return attempt.outcome(note=f"not run: {error}")
     answer = minimise(model.arrays(), seconds)
     size = f"{model.columns} columns, {len(model.rows)} rows"
     if answer.status == "infeasible":
         return attempt.outcome(note=f"no chip within the budget has a program ({size})")
     if answer.values is not None:
-        point = model.chip(answer.values)
+        point = model.chip(answer.values.tolist())
         if attempt.admits(point):
             attempt.solve(point)
     bound = None if answer.bound in (inf, -inf) else Fraction(answer.bound)
@@ -96,7 +96,7 @@ def joint_program(
     return attempt.outcome(bound=bound, note="; ".join(n for n in notes if n))
 
 
-class _TooLarge(Exception):
+class _TooLargeError(Exception):
     pass
 
 
@@ -133,7 +133,7 @@ class _Model:
 
     def column(self, binary: bool) -> int:
         if self.columns >= MOST_COLUMNS:
-            raise _TooLarge(f"the program has more than {MOST_COLUMNS} columns")
+            raise _TooLargeError(f"the program has more than {MOST_COLUMNS} columns")
         self.binary.append(binary)
         self.columns += 1
         return self.columns - 1
@@ -149,6 +149,7 @@ class _Model:
         """
         if fields in self.chosen:
             return self.chosen[fields]
+        found: dict[Point, int]
         if len(fields) == 1:
             found = {(place,): column for place, column in self.menus[fields[0]].items()}
         else:
@@ -186,8 +187,7 @@ class _Model:
             cost = self.work(work.name, fields)
             for scenario, share in work.shares.items():
                 form = costs.setdefault(scenario, {})
-                for column, value in cost.items():
-                    form[column] = float(value * share)
+                form.update({column: float(value * share) for column, value in cost.items()})
         weights = self.tables.weights
         if weights is None:
             for form in costs.values():
@@ -256,4 +256,3 @@ class _Model:
             index=np.array([c for _, _, form in self.rows for c in form], dtype=np.int32),
             value=np.array([v for _, _, form in self.rows for v in form.values()], dtype=float),
         )
-
