@@ -103,20 +103,22 @@ def read_budgets(fields: Fields) -> tuple[Fraction | None, ...]:
     return tuple(known) or (None,)
 
 
-def read_quantity(fields: Fields, place: Place, dimension: Dimension) -> Fraction | None:
-    """A positive number with its unit, in the base unit of ``dimension``."""
+def read_quantity(
+    fields: Fields, place: Place, dimension: Dimension, *, none: bool = False
+) -> Fraction | None:
+    """A positive number with its unit, in the base unit of ``dimension``; 0 where ``none`` is."""
     value: Any = fields.document.table
     for step in place:
         value = value[step]
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        fields.fault(f"{_what(place)} is no quantity", place, 'as in "10 mm2"')
+        fields.fault(f"{_what(place)} is no quantity", place, _example(dimension))
         return None
     try:
         found = parse_quantity(str(value), dimension).value
     except QuantityError as error:
         fields.fault(f"{_what(place)}: {error}", place, error.hint)
         return None
-    if found <= 0:
+    if found < 0 or (found == 0 and not none):
         fields.fault(f"{_what(place)} is not positive", place, "write a number above 0")
         return None
     return found
@@ -167,6 +169,16 @@ def _place_of(fields: Fields, place: Place, field: MenuField, value: Any) -> int
             f"{field.name}: {error}", place, f"{error.hint}; the menu is {shown_menu(field)}"
         )
         return None
+
+
+def _example(dimension: Dimension) -> str:
+    match dimension:
+        case "area":
+            return 'as in "10 mm2"'
+        case "ratio":
+            return 'as in "5 %"'
+        case _:
+            return "write a number with its unit"
 
 
 def _what(place: Place) -> str:

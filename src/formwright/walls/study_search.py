@@ -49,7 +49,7 @@ def read_evaluator(fields: Fields) -> EvaluatorChoice | None:
     samples = fields.whole(("evaluator", "samples"), 2, 10_000, 30)
     noise: Fraction | None = USUAL_NOISE
     if "noise" in table:
-        noise = read_quantity(fields, ("evaluator", "noise"), "ratio")
+        noise = read_quantity(fields, ("evaluator", "noise"), "ratio", none=True)
     if name is None or samples is None or noise is None:
         return None
     return EvaluatorChoice(name, noise, samples)
