@@ -7,7 +7,9 @@ import typer
 from formwright.base.diagnostics import InputError
 from formwright.cli import (
     chip_commands,
+    codesign_commands,
     ground_commands,
+    library_commands,
     roofline_commands,
     run_commands,
     template_commands,
@@ -29,7 +31,9 @@ template_commands.register(app)
 run_commands.register(app)
 ground_commands.register(app)
 chip_commands.register(app)
+library_commands.register(app)
 roofline_commands.register(app)
+codesign_commands.register(app)
 
 
 def main() -> None:

@@ -1,0 +1,40 @@
+"""``formwright codesign``: the chip and its software chosen together."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from formwright.cli.output import HELD, NOT_MET, console, emit_json, progress_console
+
+
+def codesign(
+    study: Annotated[str, typer.Argument(help="A study that ships, or a TOML file.")],
+    out: Annotated[Path, typer.Option("--out", help="Where the journal and tables go.")] = Path(
+        "codesign-out"
+    ),
+    json_: Annotated[bool, typer.Option("--json", help="Write the result as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> int:
+    """Choose a chip within an area together with its software, by wall relaxation and others.
+
+    The same command resumes an interrupted study. Shipped: pairs, gemmini-bert, gpu-layer.
+    """
+    from formwright.flow.codesign import run_study
+    from formwright.report.codesign import print_study
+    from formwright.report.codesign_files import write_study
+    from formwright.report.progress import Progress
+
+    with Progress(progress_console(), quiet=quiet) as progress:
+        result = run_study(study, out, progress)
+    written = write_study(result, out)
+    if json_:
+        emit_json(result.as_json())
+    else:
+        print_study(console(), result)
+        print(f"  written: {', '.join(p.name for p in written)} in {out}")
+    return HELD if result.held else NOT_MET
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: formwright codesign pairs --out pairs-out")(codesign)

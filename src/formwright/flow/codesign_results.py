@@ -1,0 +1,171 @@
+"""What a co-design study gives back: plain data, each part with the number of its journal entry.
+
+Objectives are ratios (``worst``, ``weighted``) or energy times time in the templates' units;
+areas are mm2. ``entry`` is the line of ``journal.jsonl`` (from 0) that the numbers come from.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+Values = dict[str, int | float]
+"""The fields of a chip in base units, whole numbers where they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class DesignRow:
+    """One work's design. ``evaluated``: the evaluator's time; ``None`` where there is none."""
+
+    work: str
+    template: str
+    assignment: dict[str, int]
+    count: int
+    time: float
+    energy: float | None
+    evaluated: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRow:
+    """``alone``: the ratio on the best chip for this scenario only, under the same ceiling;
+    ``loses``: what sharing the chip costs it, as a part of that."""
+
+    name: str
+    time: float
+    energy: float | None
+    ratio: float
+    alone: float | None
+    loses: float | None
+    designs: tuple[DesignRow, ...]
+    entry: int
+
+
+@dataclass(frozen=True, slots=True)
+class PurchaseRow:
+    """``drop``: of the objective; ``price``: drop per mm2. ``evaluated``: the drop on the
+    evaluator; ``verdict``: what was made of the two. ``fields``: name to values before, after."""
+
+    round: int
+    fields: dict[str, tuple[int | float, int | float]]
+    area: float
+    predicted: float
+    price: float
+    evaluated: float | None
+    verdict: str
+    mechanism: tuple[str, ...]
+    reclaimed: dict[str, tuple[int | float, int | float]]
+    objective: float
+    entry: int
+
+
+@dataclass(frozen=True, slots=True)
+class MethodRow:
+    """One method, all its seeds. ``objective``, ``chip`` and ``area`` are of the best run.
+
+    ``objectives``, ``solves``, ``solves_to_best`` and ``seconds`` have one number a run;
+    ``solves_to_best``: until a design within 1 % of the best of any method was known, the whole
+    budget for a run that never knew one (``reached_by`` tells which did).
+    """
+
+    method: str
+    chip: Values | None
+    area: float | None
+    objective: float | None
+    bound: float | None
+    objectives: tuple[float | None, ...]
+    solves: tuple[int, ...]
+    evaluations: tuple[int, ...]
+    solves_to_best: tuple[int, ...]
+    reached_by: tuple[bool, ...]
+    seconds: tuple[float, ...]
+    note: str
+    entries: tuple[int, ...]
+
+    @property
+    def reached(self) -> int:
+        """The runs that came within 1 % of the best of all methods."""
+        return sum(self.reached_by)
+
+
+@dataclass(frozen=True, slots=True)
+class ChipRow:
+    """A chip to compare with, or a point of the front; ``dominated`` by a point of the front."""
+
+    name: str
+    chip: Values
+    area: float
+    objective: float | None
+    dominated: bool | None
+    source: str
+    entry: int
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingResult:
+    """What one ceiling on the area led to; ``found_by`` names the method with the best chip."""
+
+    budget: float | None
+    chip: Values | None
+    area: float | None
+    objective: float | None
+    found_by: str
+    bound: float | None
+    gap: float | None
+    scenarios: tuple[ScenarioRow, ...]
+    purchases: tuple[PurchaseRow, ...]
+    purchases_of: str
+    methods: tuple[MethodRow, ...]
+    entries: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResult:
+    """``proofs``: verdicts of the templates. ``agreement``: model against evaluator on sampled
+    designs, before anything was bought. ``repairs``: of the model, before methods are compared.
+    ``choices``: the fields with more than one value. ``held``: every ceiling has a chip with
+    programs for all scenarios.
+    """
+
+    study: str
+    description: str
+    library: str
+    objective: str
+    choices: tuple[str, ...]
+    chips_in_library: int
+    units: dict[str, str]
+    start: Values
+    proofs: dict[str, str]
+    evaluator: dict[str, Any] | None
+    agreement: dict[str, Any] | None
+    repairs: tuple[dict[str, Any], ...]
+    ceilings: tuple[CeilingResult, ...]
+    front: tuple[ChipRow, ...]
+    chips: tuple[ChipRow, ...]
+    generated: tuple[dict[str, Any], ...]
+    area_model: tuple[dict[str, str], ...]
+    unmodelled: dict[str, str]
+    journal: str
+    seconds: float
+
+    @property
+    def folder(self) -> Path:
+        """Where the journal and the tables are."""
+        return Path(self.journal).parent
+
+    @property
+    def held(self) -> bool:
+        return all(c.objective is not None for c in self.ceilings)
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of the last ceiling (the largest) at the top, and all of a sweep under
+        ``ceilings``."""
+        shown = asdict(self)
+        last = self.ceilings[-1].as_json()
+        shown.update({"schema": 1, "held": self.held, "goal": self.objective, **last})
+        if len(self.ceilings) == 1:
+            del shown["ceilings"]
+        return shown

@@ -1,0 +1,275 @@
+"""The tables at the end of a co-design study, for a terminal of 80 columns or more."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from statistics import median
+from textwrap import fill
+from typing import Final, get_args
+
+from rich.console import Console
+from rich.table import Table
+
+from formwright.base.quantities import Dimension, Quantity, show_quantity
+from formwright.flow.codesign_results import CeilingResult, ChipRow, DesignRow, StudyResult
+
+_DIMENSIONS: dict[str, Dimension] = {d: d for d in get_args(Dimension)}
+
+MOST_REASONS: Final = 4
+"""Sentences of one purchase's mechanism that are shown, those that save most."""
+
+MOST_ROWS: Final = 24
+
+
+def print_study(console: Console, result: StudyResult) -> None:
+    """The chip, what was bought and why, what each scenario gets, how the methods compare."""
+    said = Said(result.units, result.choices)
+    _line(console, "")
+    _line(console, f"{result.study}: {result.description}" if result.description else result.study)
+    if len(result.ceilings) > 1:
+        _print_sweep(console, result.ceilings)
+    last = result.ceilings[-1]
+    _print_chip(console, result, last, said)
+    _print_purchases(console, last, said)
+    _print_scenarios(console, last)
+    _print_methods(console, last)
+    for title, rows in (("Front of objective and area", result.front), ("Chips", result.chips)):
+        _print_rows(console, title, rows, said)
+    _print_generated(console, result.generated)
+    _print_grounds(console, result)
+
+
+class Said:
+    """Values of fields with their units."""
+
+    def __init__(self, units: Mapping[str, str], choices: Sequence[str]) -> None:
+        self._units = units
+        self._choices = choices
+
+    def value(self, name: str, value: int | float) -> str:
+        dimension = _DIMENSIONS.get(self._units.get(name, ""), "count")
+        return show_quantity(Quantity(Fraction(value), dimension), 6)
+
+    def chip(self, values: Mapping[str, int | float]) -> str:
+        """The fields that a study chooses."""
+        return ", ".join(f"{name} {self.value(name, values[name])}" for name in self._choices)
+
+
+def number(value: float | None, digits: int = 5) -> str:
+    """``-`` where there is none."""
+    return "-" if value is None else f"{value:.{digits}g}"
+
+
+def _print_sweep(console: Console, ceilings: tuple[CeilingResult, ...]) -> None:
+    """Objectives by method (rows) and ceiling (columns), as many columns as fit."""
+    each = max(1, (console.width - 19) // 10)
+    for start in range(0, len(ceilings), each):
+        part = ceilings[start : start + each]
+        table = _table(("budget, mm2", *(number(c.budget) for c in part)))
+        table.add_row("area", *(number(c.area) for c in part))
+        table.add_row("best objective", *(number(c.objective) for c in part))
+        table.add_row("gap", *(_percent(c.gap) for c in part))
+        for name in _methods(part):
+            table.add_row(name, *(number(_objective(c, name)) for c in part))
+        console.print()
+        console.print(table)
+
+
+def _methods(ceilings: tuple[CeilingResult, ...]) -> list[str]:
+    return list(dict.fromkeys(m.method for c in ceilings for m in c.methods))
+
+
+def _objective(ceiling: CeilingResult, method: str) -> float | None:
+    return next((m.objective for m in ceiling.methods if m.method == method), None)
+
+
+def _print_chip(console: Console, result: StudyResult, found: CeilingResult, said: Said) -> None:
+    under = "without a ceiling" if found.budget is None else f"within {number(found.budget)} mm2"
+    _line(console, "")
+    if found.chip is None or found.objective is None:
+        _line(console, f"No chip {under} has a program for every scenario.", style="bold")
+        return
+    _line(console, f"Chip {under}, found by {found.found_by}", style="bold")
+    bound = ""
+    if found.bound is not None:
+        bound = f"; no chip is below {number(found.bound, 7)} (gap {_percent(found.gap)})"
+    _line(
+        console,
+        f"  {number(found.area)} mm2, objective {number(found.objective, 7)} (modelled){bound}",
+    )
+    table = _table(("field", "start", "chosen"))
+    for name in result.choices:
+        value = found.chip[name]
+        table.add_row(f"  {name}", said.value(name, result.start[name]), said.value(name, value))
+    console.print(table)
+
+
+def _print_purchases(console: Console, found: CeilingResult, said: Said) -> None:
+    if not found.purchases_of:
+        return
+    _line(console, "")
+    _line(console, f"Purchases of {found.purchases_of}, in order", style="bold")
+    if not found.purchases:
+        _line(console, "  none: no step that was priced helps")
+    for bought in found.purchases:
+        steps = _steps(bought.fields, said)
+        checked = ""
+        if bought.evaluated is not None:
+            checked = f", evaluated {number(bought.evaluated)}"
+        _line(console, f"  {bought.round}. {steps}")
+        _line(
+            console,
+            f"     +{number(bought.area, 4)} mm2, drop {number(bought.predicted)}{checked},"
+            f" price {number(bought.price)} per mm2; objective {number(bought.objective)}"
+            + (f"; {bought.verdict}" if bought.verdict else ""),
+        )
+        for reason in bought.mechanism[:MOST_REASONS]:
+            _line(console, f"     {reason}")
+        if len(bought.mechanism) > MOST_REASONS:
+            _line(console, f"     and {len(bought.mechanism) - MOST_REASONS} more, in the files")
+        if bought.reclaimed:
+            _line(console, f"     given back: {_steps(bought.reclaimed, said)}")
+
+
+def _steps(fields: Mapping[str, tuple[int | float, int | float]], said: Said) -> str:
+    return ", ".join(
+        f"{name} {said.value(name, before)} -> {said.value(name, after)}"
+        for name, (before, after) in fields.items()
+    )
+
+
+def _print_scenarios(console: Console, found: CeilingResult) -> None:
+    if not found.scenarios:
+        return
+    evaluated = any(d.evaluated is not None for s in found.scenarios for d in s.designs)
+    alone = any(s.alone is not None for s in found.scenarios)
+    headings = ["scenario", "time", "energy", "ratio"]
+    headings += ["alone", "loses"] if alone else []
+    headings += ["evaluated"] if evaluated else []
+    table = _table(tuple(headings))
+    for s in found.scenarios:
+        row = [f"  {s.name}", number(s.time), number(s.energy), number(s.ratio)]
+        row += [number(s.alone), _percent(s.loses)] if alone else []
+        row += [number(_evaluated(s.designs))] if evaluated else []
+        table.add_row(*row)
+    console.print()
+    console.print(table)
+    for s in found.scenarios:
+        for d in s.designs:
+            picked = " ".join(f"{n}={v}" for n, v in d.assignment.items())
+            times = "" if d.count == 1 else f"{d.count} x "
+            _line(console, f"  {s.name}: {times}{d.work} by {d.template} {picked}".rstrip())
+
+
+def _evaluated(designs: tuple[DesignRow, ...]) -> float | None:
+    """The evaluator's time of a scenario, ``None`` where a design of it was not evaluated."""
+    times = [d.evaluated * d.count for d in designs if d.evaluated is not None]
+    return sum(times) if len(times) == len(designs) else None
+
+
+def _print_methods(console: Console, found: CeilingResult) -> None:
+    table = _table(("method", "objective", "area", "in 1 %", "solves", "to 1 %", "seconds"))
+    for m in found.methods:
+        table.add_row(
+            f"  {m.method}",
+            number(m.objective, 6),
+            number(m.area, 4),
+            f"{m.reached}/{len(m.objectives)}",
+            _spread(m.solves),
+            _spread(m.solves_to_best) if m.reached else "never",
+            number(median(m.seconds), 3) if m.seconds else "-",
+        )
+    console.print()
+    console.print(table)
+    _line(
+        console,
+        "  in 1 %: runs that came within 1 % of the best of all methods; to 1 %: inner solves"
+        " until then, a run that never did counts as its whole budget; several seeds: median"
+        " [least, most].",
+    )
+    for m in found.methods:
+        if m.note:
+            _line(console, f"  {m.method}: {m.note}")
+    for note in found.notes:
+        _line(console, f"  {note}")
+
+
+def _spread(values: tuple[int, ...]) -> str:
+    if not values:
+        return "-"
+    if len(values) == 1:
+        return str(values[0])
+    return f"{median(values):g} [{min(values)}, {max(values)}]"
+
+
+def _print_rows(console: Console, title: str, rows: tuple[ChipRow, ...], said: Said) -> None:
+    if not rows:
+        return
+    _line(console, "")
+    shown = rows if len(rows) <= MOST_ROWS else rows[:: -(-len(rows) // MOST_ROWS)]
+    part = "" if len(shown) == len(rows) else f" ({len(shown)} of {len(rows)} points; all in files)"
+    _line(console, f"{title}{part}", style="bold")
+    for row in shown:
+        behind = {True: "; dominated", False: "; on the front", None: ""}[row.dominated]
+        behind = behind if row.source else ""
+        name = f"{row.name}: " if row.name else ""
+        _line(
+            console,
+            f"  {name}{number(row.area)} mm2, {number(row.objective, 7)}{behind};"
+            f" {said.chip(row.chip)}",
+        )
+
+
+def _print_generated(console: Console, rows: tuple[dict[str, object], ...]) -> None:
+    if not rows:
+        return
+    keys = [k for k in rows[0] if k != "entry"]
+    table = _table(tuple(keys))
+    for row in rows:
+        table.add_row(*(f"{row[k]:g}" if isinstance(row[k], float) else str(row[k]) for k in keys))
+    console.print()
+    console.print(table)
+
+
+def _print_grounds(console: Console, result: StudyResult) -> None:
+    _line(console, "")
+    for name, verdict in result.proofs.items():
+        _line(console, f"  {name}: {verdict}")
+    if result.agreement is not None and result.evaluator is not None:
+        rank = result.agreement.get("rank")
+        _line(
+            console,
+            f"  model against {result.evaluator['name']} ({result.evaluator['evidence']}):"
+            f" rank correlation {number(rank, 3)} on {result.agreement.get('samples')} designs",
+        )
+    for repair in result.repairs:
+        _line(console, f"  repaired model: {repair.get('told', repair)}")
+    errors = [f"{t['name']}: {t['error']}" for t in result.area_model if t["error"]]
+    for error in errors:
+        _line(console, f"  area of {error}")
+    for name, reason in result.unmodelled.items():
+        _line(console, f"  area of {name}: not modelled ({reason})")
+    _line(console, f"  {result.seconds:.1f} s; journal {result.journal}")
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value * 100:.2g} %"
+
+
+def _table(headings: tuple[str, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if index else "left", no_wrap=True)
+    return table
+
+
+def _line(console: Console, text: str, style: str | None = None) -> None:
+    """One paragraph, folded at the width of the terminal under its own indentation."""
+    indent = " " * (len(text) - len(text.lstrip()))
+    folded = fill(
+        text,
+        max(40, console.width),
+        subsequent_indent=f"{indent}  " if indent else "",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    console.print(folded, style=style, markup=False, soft_wrap=True)

@@ -1,0 +1,110 @@
+"""The tables of a co-design study: widths, what they must say, files that agree with them."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from codesign_result import ceiling, result
+from rich.console import Console
+
+from formwright.flow.codesign_results import StudyResult
+from formwright.report.codesign import print_study
+from formwright.report.codesign_files import write_study
+
+
+def printed(found: StudyResult, width: int) -> str:
+    stream = io.StringIO()
+    print_study(Console(file=stream, width=width, highlight=False), found)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_nothing_is_wider_than_the_terminal(width: int) -> None:
+    sweep = result(*(ceiling(b) for b in (5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 240.0)))
+    for found in (result(ceiling(10.0)), sweep):
+        lines = printed(found, width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert not [x for x in lines if "…" in x], "no cell is cut"
+
+
+def test_the_tables_say_what_was_found() -> None:
+    text = printed(result(ceiling(10.0)), 100)
+    flat = " ".join(text.split())
+    for told in (
+        "Chip within 10 mm2, found by sets",
+        "no chip is below 0.2475 (gap 1 %)",
+        "shared_bytes 32 KiB 64 KiB",
+        "1. shared_bytes 32 KiB -> 64 KiB, sms 4 -> 8",
+        "+1.5 mm2, drop 0.75, evaluated 0.74, price 0.5 per mm2",
+        "work 0: Tm 32 -> 64, 1.9 times as fast",
+        "and 2 more, in the files",
+        "given back: shared_bytes 64 KiB -> 48 KiB",
+        "random 0.25 9.9 1/2 200 [200, 200] 108.5 [17, 200]",
+        "random: 17 chips were found, not 200",
+        "other: modelled",
+        "tiled-gpu (simulated): rank correlation 0.97 on 30 designs",
+        "area of clock: not modelled (no source gives an area)",
+        "the fit is off by 5 %",
+        "paper: 12 mm2, 0.26; dominated",
+    ):
+        assert told in flat, told
+    assert "clock" not in text.split("Purchases")[0], "a field without a choice is no decision"
+
+
+def test_a_ceiling_without_a_chip_says_so() -> None:
+    text = printed(result(ceiling(1.0, None)), 80)
+    assert "No chip within 1 mm2 has a program for every scenario." in text
+
+
+def test_a_sweep_has_a_column_for_each_ceiling() -> None:
+    text = printed(result(ceiling(5.0, 0.5), ceiling(10.0)), 80)
+    head = next(x for x in text.splitlines() if x.startswith("budget"))
+    assert head.split()[-2:] == ["5", "10"]
+
+
+def test_json_has_the_keys_that_were_promised() -> None:
+    shown = result(ceiling(10.0)).as_json()
+    wanted = {"chip", "area", "objective", "bound", "gap", "scenarios", "purchases", "methods"}
+    assert wanted <= shown.keys()
+    assert "ceilings" not in shown
+    assert shown["objective"] == 0.25
+    assert shown["goal"] == "worst"
+    json.dumps(shown)
+    sweep = result(ceiling(5.0, 0.5), ceiling(10.0)).as_json()
+    assert [c["objective"] for c in sweep["ceilings"]] == [0.5, 0.25]
+    assert sweep["objective"] == 0.25
+    assert wanted <= sweep["ceilings"][0].keys()
+
+
+def test_files_hold_what_the_tables_show(tmp_path: Path) -> None:
+    found = result(ceiling(5.0, 0.5), ceiling(10.0))
+    written = {p.name for p in write_study(found, tmp_path)}
+    assert written == {
+        "result.json",
+        "ceilings.csv",
+        "methods.csv",
+        "purchases.csv",
+        "scenarios.csv",
+        "front.csv",
+        "chips.csv",
+    }
+    assert json.loads((tmp_path / "result.json").read_text())["objective"] == 0.25
+    methods = list(csv.DictReader((tmp_path / "methods.csv").open()))
+    assert [(m["budget_mm2"], m["run"], m["entry"]) for m in methods] == [
+        ("5.0", "0", "8"),
+        ("5.0", "1", "9"),
+        ("10.0", "0", "8"),
+        ("10.0", "1", "9"),
+    ]
+    bought = list(csv.DictReader((tmp_path / "purchases.csv").open()))
+    assert {b["field"] for b in bought} == {"sms", "shared_bytes"}
+    assert all(b["entry"] == "5" for b in bought)
+
+
+def test_no_file_is_written_for_an_empty_table(tmp_path: Path) -> None:
+    write_study(result(ceiling(1.0, None)), tmp_path)
+    assert not (tmp_path / "purchases.csv").exists()
+    ceilings = list(csv.DictReader((tmp_path / "ceilings.csv").open()))
+    assert ceilings[0]["objective"] == ""
