@@ -7,6 +7,9 @@ from math import inf
 from typing import Literal
 
 from formwright.chip.library import Library, Point
+from formwright.ir.evaluate import evaluate
+from formwright.ir.expr import Expr, Scalar
+from formwright.ir.rewrite import free_names
 
 Height = Fraction | float
 """An objective that can be compared: ``inf`` where there is no program; no other float."""
@@ -61,21 +64,47 @@ def pick(moves: Iterable[Move], near: Fraction) -> Move | None:
 
 
 @dataclass(frozen=True, slots=True)
+class _Term:
+    """A summand of the area over the fields that it reads, with its values kept."""
+
+    value: Expr
+    fields: tuple[int, ...]
+    kept: dict[Point, Fraction]
+
+    def at(self, library: Library, point: Point) -> Fraction:
+        places = tuple(point[i] for i in self.fields)
+        if places not in self.kept:
+            fields = ((library.fields[i], point[i]) for i in self.fields)
+            values: dict[str, Scalar] = {f"chip.{f.name}": f.menu[place] for f, place in fields}
+            self.kept[places] = Fraction(evaluate(self.value, values))
+        return self.kept[places]
+
+
+@dataclass(frozen=True, slots=True)
 class Ground:
     """The library under a ceiling (mm2, ``None``: no ceiling), with areas kept."""
 
     library: Library
     budget: Fraction | None
+    _terms: tuple[_Term, ...]
     _areas: dict[Point, Fraction]
     _rules: dict[Point, bool]
 
     @classmethod
     def of(cls, library: Library, budget: Fraction | None) -> "Ground":
-        return cls(library, budget, {}, {})
+        terms = []
+        for term in library.area_terms:
+            value = library.opened(term.value)
+            names = free_names(value)
+            read = tuple(i for i, f in enumerate(library.fields) if f"chip.{f.name}" in names)
+            terms.append(_Term(value, read, {}))
+        return cls(library, budget, tuple(terms), {}, {})
 
     def area(self, point: Point) -> Fraction:
+        """In mm2, as :meth:`Library.area` has it."""
         if point not in self._areas:
-            self._areas[point] = self.library.area(point)
+            parts = (term.at(self.library, point) for term in self._terms)
+            self._areas[point] = sum(parts, Fraction(0))
         return self._areas[point]
 
     def lawful(self, point: Point) -> bool:
