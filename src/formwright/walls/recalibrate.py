@@ -13,7 +13,7 @@ than the noise, or the evaluated drop of the objective does. Then, template by t
 A verdict depends on the model, the purchase and the sample alone, so a resumed run judges alike.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log
@@ -23,9 +23,10 @@ from formwright.simulate.evaluator import Evaluation, Evaluator
 from formwright.walls.agreement import ranked, sampled
 from formwright.walls.core import Chosen, Inner
 from formwright.walls.counters import Counter
+from formwright.walls.counting import Counted
 from formwright.walls.explaining import Search
 from formwright.walls.fitting import EXACT
-from formwright.walls.inner import build_inner
+from formwright.walls.inner import Store, TemplateInner, build_inner
 from formwright.walls.measured import objective_by
 from formwright.walls.observed import (
     Compared,
@@ -58,7 +59,7 @@ class Recalibration:
     counters: Sequence[Counter] = ()
     samples: int = 30
     seed: int = 0
-    build: Callable[[CodesignProblem], Inner] = build_inner
+    store: Store = field(default_factory=Store)
     repairs: list[Mapping[str, Any]] = field(default_factory=list)
     _observer: Observer | None = None
     _sample: list[Seen] | None = None
@@ -77,11 +78,16 @@ class Recalibration:
     def rebuild(self, repairs: Sequence[Mapping[str, Any]]) -> Inner:
         """The inner problem after the journaled ``data`` of ``Repaired`` verdicts, in order."""
         self.repairs = [each for data in repairs for each in data["repairs"]]
-        return self.build(self.present)
+        return build_inner(self.present, self.store)
 
     def judge(self, inner: Inner) -> Judge:
-        """Judges purchases by ``inner`` until one repairs the model, then by the repaired one."""
-        current = inner
+        """Judges purchases by ``inner`` until one repairs the model, then by the repaired one.
+
+        What is asked of a :class:`Counted` one here is no part of the search, and not counted.
+        """
+        current = inner.inner if isinstance(inner, Counted) else inner
+        if isinstance(current, TemplateInner):
+            self.store = current.store
 
         def verdict(before: Visit, after: Visit) -> Verdict:
             nonlocal current
@@ -152,7 +158,8 @@ def _repair(
     made = [r.as_json() for r in repairs]
     run.repairs = [*run.repairs, *made]
     after = ranked(run.present, list(every.values()))["rank"]
-    return Repaired(run.build(run.present), {**data, "repairs": made, "rank_after": after})
+    inner = build_inner(run.present, run.store)
+    return Repaired(inner, {**data, "repairs": made, "rank_after": after})
 
 
 def _misses(problem: CodesignProblem, template: str, row: Compared, noise: Fraction) -> bool:

@@ -128,8 +128,10 @@ class Splitter:
         args = _arguments(op, expr)
         free = [a for a in args if not self._reads_chip(a)]
         mixed = [self._rest(a) for a in args if self._reads_chip(a)]
-        first = [self._rest(folded(free[0] if len(free) == 1 else MinMax(op, tuple(free))))]
-        return MinMax(op, (*(first if free else []), *mixed))
+        if not free:
+            return MinMax(op, tuple(mixed))
+        first = self._rest(folded(free[0] if len(free) == 1 else MinMax(op, tuple(free))))
+        return MinMax(op, (first, *mixed))
 
 
 def folded(expr: Expr) -> Expr:
