@@ -1,0 +1,1 @@
+"""Who proposes: a protocol, and proposers behind it. None of them judges what it proposed."""
