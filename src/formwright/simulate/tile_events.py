@@ -7,11 +7,14 @@ them, or waits for them already) and the port of the multiprocessor, and the lat
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heapreplace
 
-from formwright.simulate.tile_machine import WORD, Block, Launch, TileMachine
+from formwright.simulate.tile_machine import WORD, Launch, TileMachine
+
+Block = list[int]
+"""``i, j, first, last``: a row of :attr:`Launch.blocks`."""
 
 
 @dataclass(slots=True)
@@ -78,13 +81,14 @@ class _Running:
 
     block: Block
     p: int
+    last: int
     due: deque[float]
 
 
 def follow(launch: Launch, memory: Memory, start: float) -> float:
     """When the last block has ended, for blocks that may begin at ``start``."""
     machine, counters = memory.machine, memory.counters
-    waiting = iter(launch.blocks)
+    waiting: Iterator[Block] = iter(launch.blocks.tolist())
     running: list[_Running | None] = [None] * machine.sms
     ports = [start] * machine.sms
     heap = [(start, sm) for sm in range(min(machine.sms, len(launch.blocks)))]
@@ -102,12 +106,19 @@ def follow(launch: Launch, memory: Memory, start: float) -> float:
             if block is None:
                 heappop(heap)
                 continue
-            at = _Running(block, block.first, deque())
+            _, _, first, last = block
+            at = _Running(block, first, last, deque())
             running[sm] = at
             counters.blocks += 1
-            for p in range(block.first, min(block.first + launch.ahead, block.last)):
+            for p in range(first, min(first + launch.ahead, last)):
                 at.due.append(load(sm, block, p, now))
-        if at.p + launch.ahead < at.block.last:
+        if at.p == at.last:
+            now = _store(launch, memory, at.block, ports, sm, now)
+            running[sm] = None
+            end = max(end, now)
+            heapreplace(heap, (now, sm))
+            continue
+        if at.p + launch.ahead < at.last:
             at.due.append(load(sm, at.block, at.p + launch.ahead, now))
         there = at.due.popleft()
         if there > now:
@@ -117,12 +128,10 @@ def follow(launch: Launch, memory: Memory, start: float) -> float:
         counters.tiles += 1
         counters.barriers += barriers
         at.p += 1
-        if at.p == at.block.last:
-            now = _store(launch, memory, at.block, ports, sm, now)
-            running[sm] = None
-            end = max(end, now)
         heapreplace(heap, (now, sm))
-    counters.compute_seconds += step * sum(b.last - b.first for b in launch.blocks)
+    counters.compute_seconds += step * sum(
+        last - first for _, _, first, last in launch.blocks.tolist()
+    )
     return max(end, memory.free)
 
 
@@ -141,10 +150,11 @@ def _loader(launch: Launch, memory: Memory, ports: list[float]) -> _Load:
     read, counters = memory.read, memory.counters
 
     def load(sm: int, block: Block, p: int, now: float) -> float:
+        i, j = block[0], block[1]
         depth = WORD * depths[p]
-        of_a, of_b = rows[block.i] * depth, columns[block.j] * depth
-        ready_a = read(block.i * steps + p, of_a, now, keep_a)
-        ready_b = read(columns_from + block.j * steps + p, of_b, now, keep_b)
+        of_a, of_b = rows[i] * depth, columns[j] * depth
+        ready_a = read(i * steps + p, of_a, now, keep_a)
+        ready_b = read(columns_from + j * steps + p, of_b, now, keep_b)
         size = of_a + of_b
         counters.port_bytes += size
         done = max(ports[sm], now) + size / bandwidth
@@ -159,7 +169,7 @@ def _store(
 ) -> float:
     """When the tile has left the multiprocessor; nobody waits for the channel behind it."""
     tiles = launch.tiles
-    size = float(WORD * tiles.rows[block.i] * tiles.columns[block.j])
+    size = float(WORD * tiles.rows[block[0]] * tiles.columns[block[1]])
     memory.counters.port_bytes += size
     ports[sm] = max(ports[sm], now) + size / memory.machine.port_bandwidth
     if launch.keep_c:

@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from formwright.ir.expr import Scalar
+
+Blocks = NDArray[np.int32]
 
 WORD = 4
 """Bytes of an f32."""
@@ -74,27 +79,19 @@ def _parts(whole: int, part: int) -> tuple[int, ...]:
     return tuple(min(part, whole - start) for start in range(0, whole, part))
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Adds the k-tiles ``first <= p < last`` of the tile of C in row ``i`` and column ``j``."""
-
-    i: int
-    j: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Launch:
     """Blocks in the order in which they start, and the schedule that each of them follows.
 
+    A row of ``blocks`` is ``i, j, first, last``: the block adds the k-tiles ``first <= p < last``
+    of the tile of C in row ``i`` and column ``j`` of tiles.
     ``compute`` is the time of one k-tile. The load of k-tile ``p + ahead`` is issued before the
     barrier of k-tile ``p``; ``trailing`` says that a second barrier ends each k-tile. ``keep_a``
     and ``keep_b``: what is read of A, of B, is put into L2; ``keep_c``: stores stay in L2.
     """
 
     tiles: Tiles
-    blocks: tuple[Block, ...]
+    blocks: Blocks
     compute: float
     ahead: int
     trailing: bool

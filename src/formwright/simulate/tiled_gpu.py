@@ -6,23 +6,20 @@ what loads and computing hide of one another and what L2 keeps come out of the e
 (:mod:`formwright.simulate.tile_events`).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from fractions import Fraction
+from heapq import heappop, heapreplace
 from itertools import product
 from typing import Final, Literal
 
+import numpy as np
+
 from formwright.ir.expr import Scalar
 from formwright.simulate.evaluator import Evaluation
-from formwright.simulate.tile_events import Counters, Memory, follow
-from formwright.simulate.tile_machine import (
-    WORD,
-    Block,
-    Launch,
-    TileMachine,
-    Tiles,
-    machine_of,
-)
+from formwright.simulate.tile_events import Counters, Memory
+from formwright.simulate.tile_machine import WORD, Blocks, Launch, TileMachine, Tiles, machine_of
+from formwright.simulate.tile_native import follow
 
 Design = Mapping[str, int]
 _Run = Callable[[Tiles, Design, TileMachine, Memory], float]
@@ -65,12 +62,9 @@ class TiledGpu:
 
 def _tiling(tiles: Tiles, design: Design, machine: TileMachine, memory: Memory) -> float:
     """One launch; blocks start in groups of ``Gm x Gn`` neighbours."""
-    steps = len(tiles.depths)
-    shape = (len(tiles.rows), len(tiles.columns))
-    order = _in_groups(shape, design["Gm"], design["Gn"])
     launch = Launch(
         tiles,
-        tuple(Block(i, j, 0, steps) for i, j in order),
+        in_groups(tiles, design["Gm"], design["Gn"]),
         step_time(tiles, design, machine),
         ahead=design["P"],
         trailing=design["beta"] == 1,
@@ -81,53 +75,69 @@ def _tiling(tiles: Tiles, design: Design, machine: TileMachine, memory: Memory) 
     return follow(launch, memory, 0.0)
 
 
-def _in_groups(shape: tuple[int, int], high: int, wide: int) -> Iterator[tuple[int, int]]:
-    """All places of a grid, one rectangle of ``high x wide`` after another."""
-    rows, columns = shape
-    for top, left in product(range(0, rows, high), range(0, columns, wide)):
-        yield from product(
-            range(top, min(top + high, rows)), range(left, min(left + wide, columns))
-        )
+def in_groups(tiles: Tiles, high: int, wide: int) -> Blocks:
+    """Whole sums of all tiles of C, one rectangle of ``high x wide`` tiles after another."""
+    i, j = np.indices((len(tiles.rows), len(tiles.columns))).reshape(2, -1)
+    order = np.lexsort((j, i, j // wide, i // high))
+    steps = np.full_like(i, len(tiles.depths))
+    return np.stack([i, j, np.zeros_like(i), steps], axis=1)[order].astype(np.int32)
 
 
 def _split(tiles: Tiles, design: Design, machine: TileMachine, memory: Memory) -> float:
     """Parts of the sums, then their sums; B streams past L2, A and the parts stay if asked."""
-    steps, q = len(tiles.depths), design["Q"]
-    starts = range(0, steps, q)
-    blocks = tuple(
-        Block(i, j, first, min(first + q, steps))
-        for i, j, first in product(range(len(tiles.rows)), range(len(tiles.columns)), starts)
-    )
+    kept = design["Hp"] == 1
     launch = Launch(
         tiles,
-        blocks,
+        in_parts(tiles, design["Q"]),
         step_time(tiles, design, machine),
         ahead=design["P"],
         trailing=design["beta"] == 1,
         keep_a=design["Ha"] == 1,
         keep_b=False,
-        keep_c=design["Hp"] == 1,
+        keep_c=kept,
     )
-    parts = follow(launch, memory, 0.0)
-    return _add_parts(tiles, len(starts), design["Hp"] == 1, memory, parts)
+    ended = follow(launch, memory, 0.0)
+    return _add_parts(tiles, -(-len(tiles.depths) // design["Q"]), kept, memory, ended)
+
+
+def in_parts(tiles: Tiles, q: int) -> Blocks:
+    """For each tile of C, blocks of ``q`` k-tiles, one after another; the last has the rest."""
+    steps = len(tiles.depths)
+    parts = -(-steps // q)
+    i, j, z = np.indices((len(tiles.rows), len(tiles.columns), parts)).reshape(3, -1)
+    return np.stack([i, j, z * q, np.minimum(z * q + q, steps)], axis=1).astype(np.int32)
 
 
 def _add_parts(tiles: Tiles, parts: int, kept: bool, memory: Memory, start: float) -> float:
     """The second grid: a block reads the parts of its tile, adds them and stores the sum."""
     machine, counters = memory.machine, memory.counters
-    free = [start] * machine.sms
-    for place, (height, width) in enumerate(product(tiles.rows, tiles.columns)):
-        sm = place % machine.sms
-        size = float(WORD * height * width)
+    waiting = (float(WORD * height * width) for height, width in product(tiles.rows, tiles.columns))
+    summed: dict[int, float] = {}
+    heap = [(start, sm) for sm in range(min(machine.sms, len(tiles.rows) * len(tiles.columns)))]
+    end = start
+    while heap:
+        now, sm = heap[0]
+        size = summed.pop(sm, None)
+        if size is not None:
+            memory.transfer(size, now)
+            counters.port_bytes += size
+            now += size / machine.port_bandwidth
+            end = max(end, now)
+            heapreplace(heap, (now, sm))
+            continue
+        size = next(waiting, None)
+        if size is None:
+            heappop(heap)
+            continue
+        summed[sm] = size
         read = parts * size
-        there = free[sm] if kept else memory.transfer(read, free[sm])
+        there = now if kept else memory.transfer(read, now)
         counters.l2_bytes += read if kept else 0.0
-        counters.port_bytes += read + size
+        counters.port_bytes += read
         counters.blocks += 1
-        arrived = max(there, free[sm] + read / machine.port_bandwidth) + machine.latency
-        free[sm] = arrived + size / machine.port_bandwidth
-        memory.transfer(size, arrived)
-    return max(*free, memory.free)
+        arrived = max(there, now + read / machine.port_bandwidth) + machine.latency
+        heapreplace(heap, (arrived, sm))
+    return max(end, memory.free)
 
 
 def step_time(tiles: Tiles, design: Design, machine: TileMachine) -> float:
