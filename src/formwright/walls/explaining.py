@@ -42,27 +42,25 @@ class Search:
             "observations": len(self.rows),
             "error": before.error,
             "inside": before.inside,
-            "refits": [{**f.as_json(), "explains": self._fit_explains(f, present)} for f in fits],
+            "refits": [{**f.as_json(), "explains": self._fit_explains(f)} for f in fits],
             "terms": [],
             "wall": None,
         }
-        whole = [f for f in fits if self._fit_explains(f, present)]
+        whole = [f for f in fits if self._fit_explains(f)]
         if whole:
             best = min(whole, key=lambda f: f.score)
             return Repair(self.template, best.changed), {**told, "by": "refit"}
-        return self._lacking(present, before, fits, told)
+        return self._lacking(before, fits, told)
 
     def _lacking(
-        self,
-        present: Mapping[str, Fraction],
-        before: Fit,
-        fits: Sequence[Fit],
-        told: dict[str, Any],
+        self, before: Fit, fits: Sequence[Fit], told: dict[str, Any]
     ) -> tuple[Repair | None, dict[str, Any]]:
         """No refit explains the misses: the counters are asked."""
-        found = terms(self.rows, present, self.counters, self.noise)
+        found = terms(self.rows, self.present, self.counters, self.noise)
         told["terms"] = [{**t.as_json(), "explains": self._inside(t.fit)} for t in found]
-        named = next((t for t in found if self._inside(t.fit)), None)
+        whole = [t for t in found if self._inside(t.fit)]
+        # A counter that nobody states may be the time itself under another name.
+        named = next((t for t in whole if t.stated), next(iter(whole), None))
         if named is not None:
             told["wall"] = {"counter": named.counter, "field": named.field, "why": named.why}
             if named.stated:
@@ -82,9 +80,9 @@ class Search:
             told["wall"] = {"counter": repair.term.counter, "field": repair.term.field, "why": ""}
         return repair, {**told, "by": "part"}
 
-    def _fit_explains(self, fit: Fit, present: Mapping[str, Fraction]) -> bool:
+    def _fit_explains(self, fit: Fit) -> bool:
         band = log(1 + self.noise) + EXACT
-        moved = as_floats({**present, **fit.changed})
+        moved = as_floats({**self.present, **fit.changed})
         back = all(abs(e) <= band for row in self.missed for e in row.errors(moved))
         return back and self._inside(fit)
 

@@ -21,6 +21,8 @@ SCAN = 41
 """Factors of the scan; 1 is one of them."""
 PULL = 1e-9
 """Weight of a change: what the observations leave open stays as it is."""
+DRIFT = 1e-3
+"""The same for all together, where more is left open: a free direction must not drift."""
 EXACT = 1e-9
 """Errors below this count as none when refits are compared."""
 SIMPLE = (1, 2, 3, 4, 5, 8, 10, 16, 20, 50, 100, 1000, 10**6)
@@ -117,7 +119,7 @@ def joint(rows: Sequence[Compared], present: Mapping[str, Fraction], noise: floa
         return plain | {n: plain[n] * exp(s) for n, s in zip(names, held, strict=True)}
 
     def at(shifts: Sequence[float]) -> float:
-        return loss(rows, moved(shifts)) + PULL * sum(float(s) ** 2 for s in shifts)
+        return loss(rows, moved(shifts)) + DRIFT * sum(float(s) ** 2 for s in shifts)
 
     start = [0.0] * len(names)
     simplex = [
