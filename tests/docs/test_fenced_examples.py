@@ -2,7 +2,7 @@
 
 Info strings: ``sh`` (each line that starts with ``formwright`` is run, and must end with the status
 that a comment ``# exit 1`` names, else 0), ``python`` (executed), ``fw`` (a whole template parses),
-``toml problem``, ``toml chip`` and ``toml library`` (loaded), ``sh setup`` (the README's two
+``toml problem``, ``toml chip``, ``toml library`` and ``toml study`` (loaded), ``sh setup`` (the README's two
 commands, which ``.ci/run`` itself runs) and ``text`` (output or a sketch, not run). Anything else
 fails.
 """
@@ -104,6 +104,11 @@ def test_example(
 
             Path("l.toml").write_text(example.text)
             load_library("l.toml")
+        case "toml study":
+            from formwright.walls.study_reader import load_study
+
+            Path("s.toml").write_text(example.text)
+            load_study("s.toml")
         case "text" | "sh setup":
             pass
         case other:

@@ -11,6 +11,9 @@ from typing import Any
 Values = dict[str, int | float]
 """The fields of a chip in base units, whole numbers where they are."""
 
+Steps = dict[str, tuple[int | float, int | float]]
+"""Fields that changed: value before, value after."""
+
 
 @dataclass(frozen=True, slots=True)
 class DesignRow:
@@ -42,19 +45,22 @@ class ScenarioRow:
 
 @dataclass(frozen=True, slots=True)
 class PurchaseRow:
-    """``drop``: of the objective; ``price``: drop per mm2. ``evaluated``: the drop on the
-    evaluator; ``verdict``: what was made of the two. ``fields``: name to values before, after."""
+    """One purchase: ``area`` that it adds, ``predicted`` drop of the objective, ``price`` drop per
+    mm2; ``None`` where there was no program before. ``evaluated``: the drop on the evaluator,
+    ``verdict`` what was made of the two. ``objective`` and ``total_area`` hold after it."""
 
     round: int
-    fields: dict[str, tuple[int | float, int | float]]
-    area: float
-    predicted: float
-    price: float
+    way: str
+    fields: Steps
+    area: float | None
+    total_area: float | None
+    predicted: float | None
+    price: float | None
     evaluated: float | None
     verdict: str
     mechanism: tuple[str, ...]
-    reclaimed: dict[str, tuple[int | float, int | float]]
-    objective: float
+    reclaimed: Steps
+    objective: float | None
     entry: int
 
 
@@ -114,6 +120,7 @@ class CeilingResult:
     scenarios: tuple[ScenarioRow, ...]
     purchases: tuple[PurchaseRow, ...]
     purchases_of: str
+    certificate: dict[str, Any] | None
     methods: tuple[MethodRow, ...]
     entries: dict[str, int]
     notes: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from statistics import median
 from textwrap import fill
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from rich.console import Console
 from rich.table import Table
@@ -128,6 +128,17 @@ def _print_purchases(console: Console, found: CeilingResult, said: Said) -> None
             _line(console, f"     and {len(bought.mechanism) - MOST_REASONS} more, in the files")
         if bought.reclaimed:
             _line(console, f"     given back: {_steps(bought.reclaimed, said)}")
+    if found.certificate is not None:
+        _line(console, f"  then {_ended(found.certificate)}")
+
+
+def _ended(certificate: Mapping[str, Any]) -> str:
+    """Why the relaxation stopped, and what no relaxation of the rest could give."""
+    rest = certificate.get("all_removed")
+    told = str(certificate.get("done", ""))
+    if rest is not None:
+        told += f"; with every wall removed the objective would be {number(float(Fraction(rest)))}"
+    return told
 
 
 def _steps(fields: Mapping[str, tuple[int | float, int | float]], said: Said) -> str:
@@ -186,9 +197,9 @@ def _print_methods(console: Console, found: CeilingResult) -> None:
         " until then, a run that never did counts as its whole budget; several seeds: median"
         " [least, most].",
     )
-    for m in found.methods:
-        if m.note:
-            _line(console, f"  {m.method}: {m.note}")
+    notes = dict.fromkeys(m.note for m in found.methods if m.note)
+    for note in notes:
+        _line(console, f"  {', '.join(m.method for m in found.methods if m.note == note)}: {note}")
     for note in found.notes:
         _line(console, f"  {note}")
 
@@ -219,15 +230,25 @@ def _print_rows(console: Console, title: str, rows: tuple[ChipRow, ...], said: S
         )
 
 
-def _print_generated(console: Console, rows: tuple[dict[str, object], ...]) -> None:
+def _print_generated(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Of all seeds of one size: how often each variant ended at the best chip, and its solves."""
     if not rows:
         return
-    keys = [k for k in rows[0] if k != "entry"]
-    table = _table(tuple(keys))
-    for row in rows:
-        table.add_row(*(f"{row[k]:g}" if isinstance(row[k], float) else str(row[k]) for k in keys))
+    variants = [key.removesuffix("_found") for key in rows[0] if key.endswith("_found")]
+    table = _table(("hidden walls", "variant", "found", "solves", "sets of that size"))
+    for hidden in dict.fromkeys(row["hidden"] for row in rows):
+        same = [row for row in rows if row["hidden"] == hidden]
+        for variant in variants:
+            table.add_row(
+                f"  {hidden} of {same[0]['walls']}",
+                variant,
+                f"{sum(row[f'{variant}_found'] for row in same)}/{len(same)}",
+                _spread(tuple(row[f"{variant}_solves"] for row in same)),
+                str(same[0]["sets_of_that_size"]),
+            )
     console.print()
     console.print(table)
+    _line(console, "  Generated problems; found: the run ended at the best chip of the ceiling.")
 
 
 def _print_grounds(console: Console, result: StudyResult) -> None:

@@ -7,6 +7,7 @@ from typing import Final, Literal, get_args
 
 from formwright.chip.library import Library, Point
 from formwright.ir.template import Template
+from formwright.walls.counters import Counter
 from formwright.walls.finite import FiniteScenario
 from formwright.walls.problem import CodesignProblem, Objective, ScenarioSpec
 
@@ -23,9 +24,10 @@ Method = Literal[
     "random",
     "optuna",
     "joint",
+    "joint-program",
 ]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
-"""In the order of tables: the controls, the relaxations, the black boxes, the exact one."""
+"""In the order of tables: the controls, the relaxations, the black boxes, the exact ones."""
 
 RELAXATIONS: Final[tuple[Method, ...]] = ("wall-relaxation", "coupled", "sets")
 SEEDED: Final[tuple[Method, ...]] = ("random", "optuna")
@@ -79,6 +81,7 @@ class Study:
     """``budgets``: ceilings on the area in mm2, ascending; ``(None,)`` where there is none.
 
     Either ``scenarios`` (kernels with templates) or ``programs`` (listed one by one) is empty.
+    ``counters``: what the evaluator's counters count, for a wall that the model lacks.
     ``front_tolerance``: of the front of objective and area, ``None`` where none is asked for.
     ``templates``: those of the scenarios, by the name that the study gives them.
     """
@@ -95,6 +98,7 @@ class Study:
     programs: tuple[FiniteScenario, ...]
     search: Search
     evaluator: EvaluatorChoice | None
+    counters: tuple[Counter, ...]
     chips: tuple[NamedChip, ...]
     front_tolerance: Fraction | None
     generated: Generated | None

@@ -15,6 +15,7 @@ from formwright.contract.fields import Fields
 from formwright.contract.workloads import NAME
 from formwright.walls.problem import Objective
 from formwright.walls.study import OBJECTIVES, Study
+from formwright.walls.study_counters import read_counters
 from formwright.walls.study_points import (
     read_budgets,
     read_chips,
@@ -48,6 +49,7 @@ _KEYS: Final = (
     "programs",
     "methods",
     "evaluator",
+    "counters",
     "chips",
     "menus",
     "generated",
@@ -117,6 +119,7 @@ def _study(fields: Fields, folder: Path) -> Study | None:
         _rules(fields, ("reference",), library, reference)
     listed = fields.get(("programs",)) is not None
     texts = read_templates(fields, folder, library, goal)
+    counters = read_counters(fields, texts, library)
     kernels = {} if listed else read_kernels(fields, texts)
     scenarios = () if listed else read_scenarios(fields, kernels)
     programs = read_programs(fields, library) if listed else ()
@@ -139,6 +142,7 @@ def _study(fields: Fields, folder: Path) -> Study | None:
         programs=programs,
         search=search,
         evaluator=evaluator,
+        counters=counters,
         chips=chips,
         front_tolerance=tolerance,
         generated=generated,

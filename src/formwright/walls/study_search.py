@@ -10,6 +10,9 @@ from formwright.walls.study import METHODS, EvaluatorChoice, Generated, Method, 
 from formwright.walls.study_points import read_quantity
 
 MOST_SOLVES: Final = 1_000_000
+SPARE: Final = 4
+"""Walls of a generated problem that are not in its hidden set: decoys need them."""
+
 USUAL_NOISE: Final = Fraction(5, 100)
 
 
@@ -17,7 +20,8 @@ def read_search(fields: Fields) -> Search | None:
     """``[methods]``, and the depth of the relaxation at the top of the file."""
     before = len(fields.faults)
     table = _table(fields, "methods", ("names", "seeds", "solves", "bound_seconds"))
-    names = fields.chosen(("methods", "names"), METHODS, METHODS) if table is not None else ()
+    usual = tuple(m for m in METHODS if m != "joint-program")
+    names = fields.chosen(("methods", "names"), METHODS, usual) if table is not None else ()
     seeds = fields.whole(("methods", "seeds"), 1, 1000, 10) if table is not None else None
     solves = fields.whole(("methods", "solves"), 1, MOST_SOLVES, 200) if table is not None else None
     seconds = fields.seconds(("methods", "bound_seconds"), 60.0) if table is not None else None
@@ -71,8 +75,9 @@ def read_generated(fields: Fields) -> Generated | None:
     if not good:
         fields.fault("hidden is not a list of sizes of sets", place, "as in [2, 3]; 2 .. 6 walls")
         return None
-    if walls is not None and walls < max(hidden):
-        fields.fault(f"{walls} walls hold no set of {max(hidden)}", place, "name more walls")
+    if walls is not None and walls < max(hidden) + SPARE:
+        told = f"{walls} walls are too few to hide {max(hidden)} among others"
+        fields.fault(told, place, f"draw problems with at least {max(hidden) + SPARE} walls")
         return None
     return None if seeds is None or walls is None else Generated(seeds, walls, tuple(hidden))
 

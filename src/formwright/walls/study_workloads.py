@@ -289,24 +289,24 @@ def _program(
         need = read_quantity(fields, at, known[field].dimension)
         if need is not None:
             needs[field] = need
-    cost = _cost(fields, (*place, "cost"), library, entry)
+    chip = {f"chip.{n}" for n in (*known, *(d.name for d in library.derived))}
+    cost = read_expression(fields, (*place, "cost"), entry.get("cost"), chip)
     return Program(name, needs, cost) if cost is not None and len(fields.faults) == before else None
 
 
-def _cost(fields: Fields, place: Place, library: Library, entry: Mapping[str, Any]) -> Expr | None:
-    value = entry.get("cost")
+def read_expression(fields: Fields, place: Place, value: Any, known: set[str]) -> Expr | None:
+    """A number, or the text of an expression over ``known`` names."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        fields.fault("a program needs a cost", place, "a number, or an expression over chip.NAME")
+        fields.fault(f"{place[-1]} is no expression", place, f'write {place[-1]} = "…"')
         return None
     try:
         expr = parse_expression(str(value), fields.document.source.name)
     except InputError as error:
         first = error.diagnostics[0]
-        fields.fault(f"cost: {first.message}", place, first.hint)
+        fields.fault(f"{place[-1]}: {first.message}", place, first.hint)
         return None
-    known = {f"chip.{f.name}" for f in library.fields} | {f"chip.{d.name}" for d in library.derived}
     unknown = sorted(free_names(expr) - known)
     for name in unknown:
-        hint = nearest(name, known) or f"write chip.NAME, with a field of {library.name}"
-        fields.fault(f"cost reads {name}, which is no quantity of the library", place, hint)
+        hint = nearest(name, known) or f"known: {', '.join(sorted(known))}"
+        fields.fault(f'{place[-1]} reads an unknown name "{name}"', place, hint)
     return None if unknown else expr

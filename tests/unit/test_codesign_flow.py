@@ -1,0 +1,238 @@
+"""A study through its journal: what it ends in, resumed at any entry, refused where it must be."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formwright.base.diagnostics import InputError
+from formwright.cli.main import run
+from formwright.flow.codesign import run_study
+
+LIBRARY = """
+[library]
+name = "four"
+[fields.a]
+dimension = "count"
+menu = [1, 2, 3, 4]
+role = "capacity"
+start = 1
+source = "a test"
+[fields.b]
+dimension = "count"
+menu = [1, 2, 3]
+role = "capacity"
+start = 1
+source = "a test"
+[fields.lanes]
+dimension = "count"
+menu = [1, 2, 4]
+role = "throughput"
+start = 1
+source = "a test"
+[area.a]
+value = "chip.a"
+source = "a test"
+[area.b]
+value = "2 * chip.b"
+source = "a test"
+[area.lanes]
+value = "3 * chip.lanes"
+source = "a test"
+"""
+
+STUDY = """
+name = "four"
+description = "two scenarios, two walls that pay together, lanes that speed one up"
+library = "four.toml"
+budgets = ["9 mm2", "20 mm2"]
+front = "0.1 %"
+[programs.first.plain]
+cost = "60 / chip.lanes"
+[programs.first.tiled]
+needs = { a = 2, b = 2 }
+cost = "30 / chip.lanes"
+[programs.second.plain]
+cost = 40
+[programs.second.wide]
+needs = { a = 4 }
+cost = 10
+[methods]
+names = ["fixed-hardware", "software-only", "hardware-only", "sequential", "wall-relaxation",
+    "coupled", "sets", "random", "joint", "joint-program"]
+seeds = 2
+solves = 6
+[chips.all]
+a = 4
+b = 3
+lanes = 4
+source = "the largest"
+[generated]
+seeds = 1
+walls = 6
+hidden = [2]
+"""
+
+
+class Quiet:
+    def stage(self, text: str) -> None: ...
+
+    def done(self, text: str) -> None: ...
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> str:
+    (tmp_path / "four.toml").write_text(LIBRARY)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return str(tmp_path / "study.toml")
+
+
+def result(study: str, out: Path) -> dict[str, Any]:
+    return run_study(study, out, Quiet()).as_json()
+
+
+def without_times(value: Any) -> Any:
+    """A result as a reader sees it, without the seconds, which differ from run to run."""
+    if isinstance(value, dict):
+        return {k: without_times(v) for k, v in value.items() if k not in ("seconds", "journal")}
+    if isinstance(value, (list, tuple)):
+        return [without_times(v) for v in value]
+    return value
+
+
+def lines(out: Path) -> list[str]:
+    return (out / "journal.jsonl").read_text().splitlines(keepends=True)
+
+
+def test_what_a_study_ends_in(study: str, tmp_path: Path) -> None:
+    found = result(study, tmp_path / "out")
+    small, large = found["ceilings"]
+    assert small["budget"] == 9.0
+    assert small["area"] <= 9.0
+    # wide runs in a quarter of the time wherever a = 4; of the chips on which the first scenario
+    # is no slower than that, the smallest has tiles (a = 2, b = 2) on two lanes.
+    assert large["chip"] == {"a": 4, "b": 2, "lanes": 2}
+    assert large["area"] == 4 + 2 * 2 + 3 * 2
+    assert large["objective"] == 0.25
+    assert large["bound"] == pytest.approx(large["objective"], rel=1e-6)
+    assert large["gap"] == pytest.approx(0, abs=1e-6)
+    assert found["objective"] == large["objective"]
+    rows = {m["method"]: m for m in large["methods"]}
+    assert rows["joint"]["objective"] == large["objective"]
+    for row in rows.values():
+        assert row["objective"] >= large["objective"]
+        assert len(row["entries"]) == len(row["objectives"])
+    assert len(rows["random"]["objectives"]) == 2
+    assert rows["fixed-hardware"]["objective"] == 1.0
+    assert {s["name"] for s in large["scenarios"]} == {"first", "second"}
+    first = next(s for s in large["scenarios"] if s["name"] == "first")
+    assert first["alone"] == 7.5 / 60  # four lanes, all of the ceiling for itself
+    assert first["loses"] == pytest.approx(1.0)
+    assert [c["name"] for c in found["chips"]] == ["all"]
+    assert found["chips"][0]["area"] == 22.0
+    areas = [f["area"] for f in found["front"]]
+    assert areas == sorted(areas)
+    assert found["generated"][0]["sets_found"]
+
+
+def test_every_number_has_its_entry(study: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    found = result(study, out)
+    keys = {e["number"]: e["key"] for e in map(json.loads, lines(out))}
+    for ceiling in found["ceilings"]:
+        at = f"{ceiling['budget']:g}mm2"
+        for row in ceiling["methods"]:
+            assert all(f"{at}/{row['method']}" in keys[n] for n in row["entries"]), row["method"]
+        for bought in ceiling["purchases"]:
+            assert keys[bought["entry"]].startswith(f"{at}/{ceiling['purchases_of']}/")
+            assert keys[bought["entry"]].endswith(f"round{bought['round']}")
+        assert keys[ceiling["entries"]["bound"]].startswith(at)
+    assert {keys[r["entry"]] for r in found["front"]} == {"front"}
+    assert [keys[c["entry"]] for c in found["chips"]] == ["chip/all"]
+
+
+def test_a_study_stopped_at_any_entry_ends_the_same(study: str, tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    wanted = without_times(result(study, whole))
+    kept = lines(whole)
+    for count in range(0, len(kept), 5):
+        out = tmp_path / f"cut{count}"
+        out.mkdir()
+        torn = kept[count][: len(kept[count]) // 2]
+        (out / "journal.jsonl").write_text("".join(kept[:count]) + torn)
+        assert without_times(result(study, out)) == wanted, f"after {count} entries"
+        assert lines(out)[:count] == kept[:count], "an entry was changed"
+
+
+def test_a_finished_study_writes_nothing_more(study: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = result(study, out)
+    before = lines(out)
+    again = result(study, out)
+    assert lines(out) == before
+    first.pop("seconds"), again.pop("seconds")
+    assert again == first
+
+
+def test_a_folder_belongs_to_one_study(study: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result(study, out)
+    path = Path(study)
+    path.write_text(STUDY.replace("cost = 10", "cost = 11"))
+    with pytest.raises(InputError, match="holds a study with another study"):
+        run_study(study, out, Quiet())
+    path.write_text(STUDY)
+    (path.parent / "four.toml").write_text(LIBRARY.replace('"2 * chip.b"', '"3 * chip.b"'))
+    with pytest.raises(InputError, match="another library"):
+        run_study(study, out, Quiet())
+
+
+def test_a_scenario_that_no_program_satisfies_is_named(study: str, tmp_path: Path) -> None:
+    text = STUDY.replace("[programs.second.plain]\ncost = 40\n", "")
+    text = text.replace("needs = { a = 4 }", "needs = { a = 9 }")
+    Path(study).write_text(text)
+    with pytest.raises(InputError, match="second"):
+        run_study(study, tmp_path / "out", Quiet())
+    keys = [json.loads(x)["key"] for x in lines(tmp_path / "out")]
+    assert keys == ["study"], "no method was run"
+
+
+def test_a_program_that_only_fits_over_the_ceiling(study: str, tmp_path: Path) -> None:
+    text = STUDY.replace("[programs.second.plain]\ncost = 40\n", "")
+    text = text.replace("9 mm2", "8 mm2")
+    Path(study).write_text(text.replace("[methods]", "[reference]\na = 4\n[methods]", 1))
+    with pytest.raises(InputError) as caught:
+        run_study(study, tmp_path / "out", Quiet())
+    assert "within 8 mm2" in str(caught.value)
+
+
+def test_the_command(study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run(["codesign", study, "--out", str(out), "-q"]) == 0
+    told = capsys.readouterr()
+    assert "Purchases of" in told.out
+    assert told.err == ""
+    assert run(["codesign", study, "--out", str(out), "-q", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["schema"] == 1
+    assert shown == json.loads((out / "result.json").read_text()) | {"seconds": shown["seconds"]}
+
+
+def test_faults_are_answered_with_status_2(
+    study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(study).write_text(STUDY.replace("seeds = 2", 'seeds = "two"'))
+    assert run(["codesign", study, "--out", str(tmp_path / "out"), "-q", "--json"]) == 2
+    told = capsys.readouterr()
+    assert "seeds is not a whole number" in told.err
+    assert json.loads(told.out)["error"][0]["line"] > 0
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_out_that_cannot_be_written(
+    study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert run(["codesign", study, "--out", str(tmp_path / "file" / "out"), "-q"]) == 2
+    assert "cannot write" in capsys.readouterr().err
