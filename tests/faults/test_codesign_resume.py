@@ -33,16 +33,16 @@ source = "a test"
 STUDY = """
 name = "many"
 library = "many.toml"
-budgets = ["40 mm2", "60 mm2"]
+budget = "50 mm2"
 {programs}
 [methods]
 names = ["wall-relaxation", "coupled", "sets", "random", "joint"]
 seeds = 8
 solves = 60
 [generated]
-seeds = 6
-walls = 10
-hidden = [2, 3]
+seeds = 3
+walls = 8
+hidden = [2]
 """
 
 
@@ -70,11 +70,11 @@ def started(out: Path, count: int, process: subprocess.Popen[bytes]) -> None:
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     draw = random.Random(20261130)
-    fields = "".join(FIELD.format(n=n, unit=draw.randint(1, 4)) for n in range(8))
+    fields = "".join(FIELD.format(n=n, unit=draw.randint(1, 4)) for n in range(6))
     (tmp_path / "many.toml").write_text(LIBRARY.format(fields=fields))
     programs = "[programs.all.base]\ncost = 1000\n"
     for n in range(30):
-        walls = draw.sample(range(8), draw.randint(1, 4))
+        walls = draw.sample(range(6), draw.randint(1, 4))
         needs = ", ".join(f"w{w} = {draw.randint(2, 6)}" for w in walls)
         programs += f"[programs.all.p{n}]\nneeds = {{ {needs} }}\n"
         programs += f"cost = {draw.randint(100, 900)}\n"
@@ -99,7 +99,7 @@ def test_killed_studies_go_on(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     draw = random.Random(20261130)
     before: list[dict[str, Any]] = []
-    for stop in sorted(draw.sample(range(2, count), 4)):
+    for stop in sorted(draw.sample(range(2, count), 3)):
         process = subprocess.Popen(
             command(study, out),
             stdout=subprocess.DEVNULL,

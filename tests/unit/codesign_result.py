@@ -34,6 +34,8 @@ def ceiling(budget: float | None, objective: float | None = 0.25) -> CeilingResu
         purchases=(
             PurchaseRow(
                 round=1,
+                way="set",
+                total_area=9.25,
                 fields={"shared_bytes": (32768, 65536), "sms": (4, 8)},
                 area=1.5,
                 predicted=0.75,
@@ -49,6 +51,7 @@ def ceiling(budget: float | None, objective: float | None = 0.25) -> CeilingResu
         if found
         else (),
         purchases_of="sets",
+        certificate={"done": "no purchase helps", "all_removed": "1/5", "entry": 6},
         methods=(
             MethodRow(
                 method="random",
@@ -59,6 +62,7 @@ def ceiling(budget: float | None, objective: float | None = 0.25) -> CeilingResu
                 objectives=(objective, 0.3),
                 solves=(200, 200),
                 evaluations=(0, 0),
+                relaxations=(0, 12),
                 solves_to_best=(17, 200),
                 reached_by=(found, False),
                 seconds=(0.5, 0.75),

@@ -47,6 +47,7 @@ def method_row(
         objectives=tuple(number(run.objective) for run in runs),
         solves=tuple(run.solves for run in runs),
         evaluations=tuple(run.evaluations for run in runs),
+        relaxations=tuple(run.relaxations for run in runs),
         solves_to_best=tuple(
             run.solves if r is None else r for run, r in zip(runs, reach, strict=True)
         ),

@@ -67,6 +67,7 @@ class PurchaseRow:
 @dataclass(frozen=True, slots=True)
 class MethodRow:
     """One method, all its seeds. ``objective``, ``chip`` and ``area`` are of the best run.
+    ``relaxations``: bounds of boxes that it asked for, which are no inner solves.
 
     ``objectives``, ``solves``, ``solves_to_best`` and ``seconds`` have one number a run;
     ``solves_to_best``: until a design within 1 % of the best of any method was known, the whole
@@ -81,6 +82,7 @@ class MethodRow:
     objectives: tuple[float | None, ...]
     solves: tuple[int, ...]
     evaluations: tuple[int, ...]
+    relaxations: tuple[int, ...]
     solves_to_best: tuple[int, ...]
     reached_by: tuple[bool, ...]
     seconds: tuple[float, ...]

@@ -18,6 +18,7 @@ MOST_REASONS: Final = 4
 """Sentences of one purchase's mechanism that are shown, those that save most."""
 
 MOST_ROWS: Final = 24
+MOST_DESIGNS: Final = 8
 
 
 def print_study(console: Console, result: StudyResult) -> None:
@@ -164,11 +165,13 @@ def _print_scenarios(console: Console, found: CeilingResult) -> None:
         table.add_row(*row)
     console.print()
     console.print(table)
-    for s in found.scenarios:
-        for d in s.designs:
-            picked = " ".join(f"{n}={v}" for n, v in d.assignment.items())
-            times = "" if d.count == 1 else f"{d.count} x "
-            _line(console, f"  {s.name}: {times}{d.work} by {d.template} {picked}".rstrip())
+    designs = [(s.name, d) for s in found.scenarios for d in s.designs]
+    for name, d in designs[:MOST_DESIGNS]:
+        picked = " ".join(f"{n}={v}" for n, v in d.assignment.items())
+        times = "" if d.count == 1 else f"{d.count} x "
+        _line(console, f"  {name}: {times}{d.work} by {d.template} {picked}".rstrip())
+    if len(designs) > MOST_DESIGNS:
+        _line(console, f"  and {len(designs) - MOST_DESIGNS} designs more, in scenarios.csv")
 
 
 def _evaluated(designs: tuple[DesignRow, ...]) -> float | None:
@@ -197,6 +200,9 @@ def _print_methods(console: Console, found: CeilingResult) -> None:
         " until then, a run that never did counts as its whole budget; several seeds: median"
         " [least, most].",
     )
+    for m in found.methods:
+        if any(m.relaxations):
+            _line(console, f"  {m.method}: also {_spread(m.relaxations)} bounds of boxes of chips")
     notes = dict.fromkeys(m.note for m in found.methods if m.note)
     for note in notes:
         _line(console, f"  {', '.join(m.method for m in found.methods if m.note == note)}: {note}")

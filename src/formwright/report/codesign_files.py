@@ -65,6 +65,7 @@ def _methods(c: CeilingResult) -> list[Row]:
             "objective": m.objectives[run],
             "solves": m.solves[run],
             "evaluations": m.evaluations[run],
+            "bounds": m.relaxations[run],
             "solves_to_1_percent": m.solves_to_best[run],
             "reached": m.reached_by[run],
             "seconds": m.seconds[run],
