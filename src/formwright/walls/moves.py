@@ -123,28 +123,39 @@ class Ground:
     def top(self, field: int) -> int:
         return len(self.library.fields[field].menu) - 1
 
-    def highest(self, point: Point, field: int) -> int:
-        """The last place of ``field`` that the ceiling admits, the others as in ``point``.
+    def highest(self, point: Point, field: int, last: int | None = None) -> int:
+        """The last place of ``field`` (up to ``last``) that the ceiling admits, the others as in
+        ``point``.
 
         Areas do not fall along a menu, so it is found by halving. The place in ``point`` where
         not even that is within the ceiling.
         """
-        low, high = point[field], self.top(field)
+        low, high = point[field], self.top(field) if last is None else last
+        if self.budget is None or low >= high:
+            return max(low, high)
+        others = self.area(point) - self._of(field, point)
+        middle = high
         while low < high:
-            middle = (low + high + 1) // 2
-            if self.within(placed(point, field, middle)):
+            if others + self._of(field, placed(point, field, middle)) <= self.budget:
                 low = middle
             else:
                 high = middle - 1
+            middle = (low + high + 1) // 2
         return low
 
-    def opened(self, point: Point, fields: Sequence[int]) -> Point:
-        """Each of ``fields`` at the last place that it could have were it to move alone.
+    def _of(self, field: int, point: Point) -> Fraction:
+        """The terms of the area that read ``field``."""
+        reading = (t.at(self.library, point) for t in self._terms if field in t.fields)
+        return sum(reading, Fraction(0))
+
+    def opened(self, point: Point, fields: Sequence[int], upto: Point | None = None) -> Point:
+        """Each of ``fields`` at the last place that it could have were it to move alone, not past
+        its place in ``upto``.
 
         No chip within the ceiling that differs from ``point`` in these fields, upwards, lies
         past this one in any field.
         """
-        tops = {i: self.highest(point, i) for i in fields}
+        tops = {i: self.highest(point, i, None if upto is None else upto[i]) for i in fields}
         return tuple(tops.get(i, place) for i, place in enumerate(point))
 
 

@@ -79,16 +79,7 @@ def step(inner: Inner, options: Options, state: State, judge: Judge | None = Non
         return Stepped(state, inner)
     if state.round >= options.rounds:
         return Stepped(replace(state, done="the rounds are spent"), inner)
-    counted = _counted(inner)
-    if not counted.solves:
-        paid = state.spent
-        counted.restore(
-            [(q.point, q.removed) for q in state.queries],
-            paid.evaluations,
-            paid.relaxations,
-            paid.seconds,
-        )
-    ask = Asked(counted, state.queries)
+    ask = Asked(_resumed(inner, state), state.queries)
     ground = Ground.of(inner.library, options.budget)
     offer = _offered(ask, ground, options, state.point)
     state = replace(state, round=state.round + 1)
@@ -303,7 +294,18 @@ def _ended(ask: Asked, ground: Ground, options: Options, state: State, offer: _O
 
 
 def _counted(inner: Inner) -> Counted:
-    return inner if isinstance(inner, Counted) else Counted(inner)
+    """A count of its own over what ``inner`` shares with other methods."""
+    if isinstance(inner, Counted):
+        return Counted(inner.inner, inner.shared)
+    return Counted(inner)
+
+
+def _resumed(inner: Inner, state: State) -> Counted:
+    """The count as ``state`` has it. So a round counts the same whatever the process did before."""
+    counted, paid = _counted(inner), state.spent
+    asked = [(q.point, q.removed) for q in state.queries]
+    counted.restore(asked, paid.evaluations, paid.relaxations, paid.seconds)
+    return counted
 
 
 def _spent(counted: Counted) -> Spent:

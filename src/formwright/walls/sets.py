@@ -166,8 +166,7 @@ def _split(frame: _Frame, room: Room, corner: Point, bound: Height) -> None:
 
 
 def _push(frame: _Frame, low: Point, high: Point, bound: Height) -> None:
-    tops = frame.ground.opened(low, frame.walls)
-    high = tuple(min(a, b) for a, b in zip(high, tops, strict=True))
+    high = frame.ground.opened(low, frame.walls, high)
     priority = bound
     if frame.goal == "gain":
         priority = -inf if bound == -inf else -gain(frame.beat, Fraction(bound), _least(frame, low))
