@@ -93,6 +93,21 @@ def test_studies_that_ship_are_read(name: str) -> None:
     assert study.library.size > 1
 
 
+def test_coefficients_and_counters(folder: Path) -> None:
+    text = (
+        STUDY.replace('"shared_memory_tiling"', '"tiled_gpu_gemm"')
+        .replace("small.toml", "tiled-gpu")
+        .replace("10 mm2", "20 mm2")
+    )
+    text += "[coefficients.tiled_gpu_gemm]\nfma = 2\n"
+    text += '[counters.read]\nfield = "l2_bytes"\ncounts.tiled_gpu_gemm = "M * Tk"\n'
+    study = load_study(written(folder, text))
+    assert study.problem(None).coefficients == {"tiled_gpu_gemm": {"fma": 2}}
+    (counter,) = study.counters
+    assert (counter.name, counter.field) == ("read", "l2_bytes")
+    assert set(counter.counts) == {"tiled_gpu_gemm"}
+
+
 def test_a_part_of_the_menus_and_a_sweep(folder: Path) -> None:
     text = STUDY.replace('budget = "10 mm2"', 'budgets = ["4 mm2", "9.5 mm2"]\nfront = "1 %"')
     text += '[menus]\nshared_bytes = ["32 KiB", "64 KiB"]\n'
@@ -169,6 +184,26 @@ FAULTS = {
         "[programs.p.a]\ncost = 1\n[methods]",
         "kernels and programs are both given",
     ),
+    "coefficients of no template": (
+        "[methods]",
+        "[coefficients.tiling]\nfma = 2\n[methods]",
+        'the study has no template "tiling"',
+    ),
+    "an unknown coefficient": (
+        "[methods]",
+        "[coefficients.shared_memory_tiling]\nfma = 2\n[methods]",
+        'unknown key "fma"',
+    ),
+    "a counter of no field": (
+        "[methods]",
+        '[counters.misses]\nfield = "l2"\n[methods]',
+        'unknown field "l2"',
+    ),
+    "a counter that counts by an unknown name": (
+        "[methods]",
+        '[counters.misses]\nfield = "sms"\ncounts.shared_memory_tiling = "Tm * Tx"\n[methods]',
+        'reads an unknown name "Tx"',
+    ),
     "listed sets that are too large": (
         "[methods]",
         "[generated]\nhidden = [1]\n[methods]",
@@ -234,9 +269,9 @@ def test_listed_programs_are_read(tmp_path: Path) -> None:
     ("old", "new", "told"),
     [
         ("{ one = 1 }", "{ on = 1 }", 'did you mean "one"'),
-        ("chip.one", "chip.onne", "no quantity of the library"),
+        ("chip.one", "chip.onne", 'reads an unknown name "chip.onne"'),
         ('"1 + chip.one"', '"1 +"', "cost:"),
-        ("cost = 10", "", "a program needs a cost"),
+        ("cost = 10", "", "cost is missing"),
         ("[programs.p.A]", 'objective = "energy-delay"\n[programs.p.A]', "not an energy"),
     ],
 )

@@ -9,7 +9,7 @@ from formwright.chip.library import Library, Point
 from formwright.ir.template import Template
 from formwright.walls.counters import Counter
 from formwright.walls.finite import FiniteScenario
-from formwright.walls.problem import CodesignProblem, Objective, ScenarioSpec
+from formwright.walls.problem import CodesignProblem, Coefficients, Objective, ScenarioSpec
 
 OBJECTIVES: Final[tuple[Objective, ...]] = get_args(Objective)
 
@@ -81,6 +81,7 @@ class Study:
     """``budgets``: ceilings on the area in mm2, ascending; ``(None,)`` where there is none.
 
     Either ``scenarios`` (kernels with templates) or ``programs`` (listed one by one) is empty.
+    ``coefficients``: of the cost model, in place of the templates' own.
     ``counters``: what the evaluator's counters count, for a wall that the model lacks.
     ``front_tolerance``: of the front of objective and area, ``None`` where none is asked for.
     ``templates``: those of the scenarios, by the name that the study gives them.
@@ -98,6 +99,7 @@ class Study:
     programs: tuple[FiniteScenario, ...]
     search: Search
     evaluator: EvaluatorChoice | None
+    coefficients: Coefficients
     counters: tuple[Counter, ...]
     chips: tuple[NamedChip, ...]
     front_tolerance: Fraction | None
@@ -105,4 +107,11 @@ class Study:
 
     def problem(self, budget: Fraction | None) -> CodesignProblem:
         """What the inner problem is built from, where ``scenarios`` are not listed programs."""
-        return CodesignProblem(self.library, self.scenarios, self.objective, self.reference, budget)
+        return CodesignProblem(
+            self.library,
+            self.scenarios,
+            self.objective,
+            self.reference,
+            budget,
+            self.coefficients,
+        )

@@ -1,4 +1,6 @@
-"""What a study says of an evaluator's counters: the walls that a cost model may lack."""
+"""What a study says of the cost model: its coefficients, and the walls that it may lack."""
+
+from fractions import Fraction
 
 from formwright.base.diagnostics import nearest
 from formwright.base.toml import Place
@@ -6,7 +8,33 @@ from formwright.chip.library import Library
 from formwright.contract.fields import Fields
 from formwright.ir.expr import Expr
 from formwright.walls.counters import Counter
+from formwright.walls.problem import Coefficients
+from formwright.walls.study_points import read_quantity
 from formwright.walls.study_workloads import Texts, read_expression
+
+
+def read_coefficients(fields: Fields, texts: Texts) -> Coefficients:
+    """``[coefficients.TEMPLATE]``: numbers in place of those that the template states."""
+    table = fields.get(("coefficients",))
+    if table is None:
+        return {}
+    if not isinstance(table, dict):
+        fields.fault("coefficients is not a table", ("coefficients",), "write [coefficients.NAME]")
+        return {}
+    templates = {t.name: t for t in texts.templates.values()}
+    found: dict[str, dict[str, Fraction]] = {}
+    for name, entry in table.items():
+        place: Place = ("coefficients", name)
+        template = templates.get(name)
+        if template is None or not isinstance(entry, dict):
+            hint = nearest(name, templates) or f"templates: {', '.join(templates)}"
+            fields.fault(f'the study has no template "{name}"', place, hint)
+            continue
+        known = [] if template.cost is None else [c.name for c in template.cost.coefficients]
+        fields.faults.extend(fields.document.unknown(place, entry, known))
+        values = {n: read_quantity(fields, (*place, n), "ratio", none=True) for n in entry}
+        found[name] = {n: v for n, v in values.items() if v is not None}
+    return found
 
 
 def read_counters(fields: Fields, texts: Texts, library: Library) -> tuple[Counter, ...]:

@@ -15,7 +15,7 @@ from formwright.contract.fields import Fields
 from formwright.contract.workloads import NAME
 from formwright.walls.problem import Objective
 from formwright.walls.study import OBJECTIVES, Study
-from formwright.walls.study_counters import read_counters
+from formwright.walls.study_counters import read_coefficients, read_counters
 from formwright.walls.study_points import (
     read_budgets,
     read_chips,
@@ -49,6 +49,7 @@ _KEYS: Final = (
     "programs",
     "methods",
     "evaluator",
+    "coefficients",
     "counters",
     "chips",
     "menus",
@@ -119,6 +120,7 @@ def _study(fields: Fields, folder: Path) -> Study | None:
         _rules(fields, ("reference",), library, reference)
     listed = fields.get(("programs",)) is not None
     texts = read_templates(fields, folder, library, goal)
+    coefficients = read_coefficients(fields, texts)
     counters = read_counters(fields, texts, library)
     kernels = {} if listed else read_kernels(fields, texts)
     scenarios = () if listed else read_scenarios(fields, kernels)
@@ -142,6 +144,7 @@ def _study(fields: Fields, folder: Path) -> Study | None:
         programs=programs,
         search=search,
         evaluator=evaluator,
+        coefficients=coefficients,
         counters=counters,
         chips=chips,
         front_tolerance=tolerance,

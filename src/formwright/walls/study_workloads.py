@@ -297,7 +297,8 @@ def _program(
 def read_expression(fields: Fields, place: Place, value: Any, known: set[str]) -> Expr | None:
     """A number, or the text of an expression over ``known`` names."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        fields.fault(f"{place[-1]} is no expression", place, f'write {place[-1]} = "…"')
+        told = "is missing" if value is None else "is no expression"
+        fields.fault(f"{place[-1]} {told}", place, f'write {place[-1]} = 3, or "3 * chip.NAME"')
         return None
     try:
         expr = parse_expression(str(value), fields.document.source.name)
