@@ -1,4 +1,4 @@
-"""What this machine offers to everybody here: a cache folder, a C compiler."""
+"""What this machine offers to everybody here: folders, a C compiler."""
 
 import os
 import shutil
@@ -8,6 +8,12 @@ from pathlib import Path
 def cache_folder() -> Path:
     """Where things that can be made again are kept for this user."""
     root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "formwright"
+
+
+def data_folder() -> Path:
+    """Where things that cannot be made again are kept for this user."""
+    root = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     return Path(root) / "formwright"
 
 

@@ -10,6 +10,7 @@ from formwright.cli import (
     codesign_commands,
     ground_commands,
     library_commands,
+    population_commands,
     roofline_commands,
     run_commands,
     template_commands,
@@ -32,6 +33,7 @@ run_commands.register(app)
 ground_commands.register(app)
 chip_commands.register(app)
 library_commands.register(app)
+population_commands.register(app)
 roofline_commands.register(app)
 codesign_commands.register(app)
 

@@ -118,7 +118,7 @@ def program_words(template: Template) -> Found:
             found.algorithm.add(f"a stage is kept in {buffer.home} of rank {len(buffer.shape)}")
     passes = sum(isinstance(s, Par) for s in template.program)
     if template.program:
-        found.algorithm.add(f"{passes} passes")
+        found.algorithm.add(f"passes: {passes}")
     return found
 
 

@@ -7,6 +7,7 @@ and forked processes share none.
 """
 
 import random
+import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,7 +34,9 @@ _APPLICATION = 0x46575250
 
 
 def open_engine(path_or_url: str | Path) -> Engine:
-    """An engine for a file, ``:memory:`` or a database URL of SQLAlchemy; its tables are there.
+    """An engine for a file, ``:memory:`` (for one thread) or a database URL of SQLAlchemy.
+
+    Its tables are there.
 
     Raises ``InputError`` when it cannot be opened or is no population of this version.
     """
@@ -162,7 +165,7 @@ def use_wal(engine: Engine) -> None:
     try:
         cursor = connection.cursor()
         if cursor.execute("pragma journal_mode").fetchone() != ("wal",):
-            with suppress(Exception):
+            with suppress(sqlite3.OperationalError):
                 cursor.execute("pragma journal_mode=wal")
     finally:
         connection.close()

@@ -120,6 +120,7 @@ class Design:
     qualified: bool
     artifact: str
     source: str
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,8 @@ class Fact:
     source: str
     low: float | None = None
     high: float | None = None
+    imported: bool = False
+    """Taken from files: what another store said."""
 
     def __post_init__(self) -> None:
         if self.evidence not in SEEN:
@@ -171,6 +174,7 @@ class Met:
     replayed: bool
     source: str
     trace: tuple[str, ...] = ()
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,7 @@ class Held:
     work: Work
     source: str
     detail: str = ""
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,7 @@ def fact_row(fact: Fact, created: str) -> dict[str, Any]:
         "evidence": fact.evidence,
     }
     figures = {"value": fact.value, "low": fact.low, "high": fact.high, "unit": fact.unit}
-    return _keyed(named, created) | figures
+    return _keyed(named, created) | figures | {"imported": fact.imported}
 
 
 def fact_of(row: RowMapping) -> Fact:
@@ -150,6 +150,7 @@ def fact_of(row: RowMapping) -> Fact:
         source=row["source"],
         low=row["low"],
         high=row["high"],
+        imported=bool(row["imported"]),
     )
 
 
@@ -164,7 +165,7 @@ def design_row(design: Design, created: str) -> dict[str, Any]:
             "artifact": design.artifact,
         },
         created,
-    )
+    ) | {"imported": design.imported}
 
 
 def design_of(row: RowMapping) -> Design:
@@ -178,12 +179,13 @@ def design_of(row: RowMapping) -> Design:
         qualified=bool(row["qualified"]),
         artifact=row["artifact"],
         source=row["source"],
+        imported=bool(row["imported"]),
     )
 
 
 def held_row(held: Held, created: str) -> dict[str, Any]:
     told = {"structure": held.structure, "held": held.held, "detail": held.detail}
-    return _keyed(_around(held) | told, created)
+    return _keyed(_around(held) | told, created) | {"imported": held.imported}
 
 
 def held_of(row: RowMapping) -> Held:
@@ -195,6 +197,7 @@ def held_of(row: RowMapping) -> Held:
         work=_work(row),
         source=row["source"],
         detail=row["detail"],
+        imported=bool(row["imported"]),
     )
 
 
@@ -208,7 +211,7 @@ def met_row(met: Met, created: str) -> dict[str, Any]:
         "replayed": met.replayed,
         "trace": dumped(list(met.trace)),
     }
-    return _keyed(told, created) | {"source": met.source}
+    return _keyed(told, created) | {"source": met.source, "imported": met.imported}
 
 
 def met_of(row: RowMapping) -> Met:
@@ -220,4 +223,5 @@ def met_of(row: RowMapping) -> Met:
         replayed=bool(row["replayed"]),
         source=row["source"],
         trace=tuple(json.loads(row["trace"])),
+        imported=bool(row["imported"]),
     )

@@ -9,18 +9,13 @@ from sqlalchemy import Connection, Engine, Table, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from formwright.base.diagnostics import Diagnostic, InputError, fail, nearest
-from formwright.base.digest import digest
-from formwright.base.source import Source
 from formwright.contract.contract import Contract
 from formwright.ir.template import Template
-from formwright.lang.limits import TEXT_BYTES
-from formwright.lang.parser import parse
 from formwright.population import rows, tables
 from formwright.population.admission import kept_proof, proof_digest, why_not
 from formwright.population.chips import ChipKey
 from formwright.population.engine import open_engine, read, use_wal, write
 from formwright.population.entries import (
-    LANGUAGES,
     Clock,
     Design,
     Entry,
@@ -38,14 +33,11 @@ from formwright.population.retrieval import (
     Covered,
     alike_to,
     covers,
-    interface_of,
     interface_of_contract,
-    niche_of,
-    problem_of,
     quality,
     seated,
 )
-from formwright.population.signature import signature_of
+from formwright.population.texts import described, parsed
 from formwright.proof.kept import context
 from formwright.proof.store import template_digest
 from formwright.proof.verdict import Proof
@@ -94,7 +86,7 @@ class Population:
         ``tested`` for source that was validated. Raises ``InputError`` for a text that is no
         template, too large, or of no known language.
         """
-        row = _described(text, language, name, interface)
+        row = described(text, language, name, interface)
         row |= {"place": "shelf", "reason": reason, "verdict": verdict}
         row |= {"proof": "", "proof_digest": "", "context": "", "created": self._clock.now()}
 
@@ -116,7 +108,7 @@ class Population:
                 f"{entry.name} is kernel source: it is tested and never proved",
                 hint="it stays on the shelf",
             )
-        reasons = why_not(_parsed(entry.name, entry.text), proof)
+        reasons = why_not(parsed(entry.name, entry.text), proof)
         if reasons:
             hint = "it stays on the shelf"
             raise InputError([Diagnostic(f"{entry.name}: {r}", None, hint) for r in reasons])
@@ -157,7 +149,8 @@ class Population:
                 digests = ", ".join(f["digest"][:12] for f in found)
                 raise fail(f"{key} names {len(found)} templates", hint=f"say which: {digests}")
         names = sorted({e["name"] for e in self._rows(select(tables.entries.c.name))})
-        raise fail(f"the population has no {key}", hint=nearest(key, names))
+        hint = nearest(key, names) or "formwright population list --shelf"
+        raise fail(f"the population has no {key}", hint=hint)
 
     def entries(self, *, shelf: bool | None = None) -> tuple[Entry, ...]:
         """All, or those on the shelf (``True``), or those admitted (``False``); oldest first."""
@@ -333,35 +326,6 @@ class Population:
             return tuple(found)
 
         return read(self._engine, work)
-
-
-def _described(text: str, language: str, name: str, interface: str) -> dict[str, Any]:
-    """The columns that a text has by itself."""
-    if language not in LANGUAGES:
-        raise fail(f"no language {language}", hint=f"languages: {', '.join(LANGUAGES)}")
-    if len(text.encode()) > TEXT_BYTES:
-        raise fail(f"the text is larger than {TEXT_BYTES} bytes")
-    found = {"language": language, "text": text, "sha256": rows.text_digest(text)}
-    if language != "fw":
-        if not name.isidentifier() or len(name) > 64:
-            raise fail(f'"{name}" cannot name a kernel', hint="letters, digits and underscores")
-        nothing = {"problem": "", "niche": "", "signature": "", "interface": interface}
-        return found | nothing | {"name": name, "digest": digest([language, text])}
-    template = _parsed(name, text)
-    signature = signature_of(template)
-    problem = problem_of(template.scope.lines)
-    return found | {
-        "name": template.name,
-        "digest": template_digest(template),
-        "interface": interface_of(template),
-        "problem": problem,
-        "niche": niche_of(problem, signature),
-        "signature": rows.signature_text(signature),
-    }
-
-
-def _parsed(name: str, text: str) -> Template:
-    return parse(Source(f"{name or 'template'}.fw", text))
 
 
 def _put(connection: Connection, table: Table, key: str, row: Mapping[str, Any]) -> None:

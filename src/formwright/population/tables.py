@@ -68,6 +68,7 @@ def _seen(name: str, *columns: Column[object]) -> Table:
         Column("dtypes", Text, nullable=False),
         Column("threads", Integer, nullable=False),
         Column("source", Text, nullable=False),
+        Column("imported", Boolean, nullable=False),
         Column("created", String(32), nullable=False),
         *columns,
     )
@@ -111,6 +112,7 @@ met = Table(
     Column("point", Text, nullable=False),
     Column("replayed", Boolean, nullable=False),
     Column("source", Text, nullable=False),
+    Column("imported", Boolean, nullable=False),
     Column("trace", Text, nullable=False),
     Column("created", String(32), nullable=False),
 )

@@ -1,0 +1,65 @@
+"""Wiring of the population: where it is, and the verifier that admits to it."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from formwright.base.diagnostics import InputError
+from formwright.base.host import data_folder
+from formwright.flow.proving import prove
+from formwright.lang import load_source
+from formwright.population import Entry, Origin, Population, open_population
+from formwright.population.importing import Imported, import_population
+from formwright.population.settling import Settled, settle
+
+
+def default_population() -> Path:
+    """The population of this user, where nobody names another."""
+    return data_folder() / "population.sqlite"
+
+
+def population_at(place: str | None) -> Population:
+    """The population at a path or URL, or that of this user. Raises ``InputError``."""
+    return open_population(place or default_population())
+
+
+def add_texts(
+    population: Population,
+    references: Sequence[str],
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Settled, ...]:
+    """Files and names of shipped templates: each proved, and admitted or put on the shelf.
+
+    Raises ``InputError`` with the faults of all texts before the first one is proved.
+    """
+    entries: list[Entry] = []
+    errors: list[InputError] = []
+    for reference in references:
+        try:
+            source = load_source(reference)
+            origin = Origin("person", "added", why=Path(reference).name)
+            entries.append(
+                population.add_template(source.text, name=_stem(reference), origin=origin)
+            )
+        except InputError as error:
+            errors.append(error)
+    if len(errors) == 1:
+        raise errors[0]  # with the lines of its text
+    if errors:
+        raise InputError([d for error in errors for d in error.diagnostics])
+    found = []
+    for entry in entries:
+        progress(f"proving {entry.name}")
+        found.append(settle(population, entry.digest, partial(prove, progress=progress), "added"))
+    return tuple(found)
+
+
+def _stem(reference: str) -> str:
+    return reference.removesuffix(".fw")
+
+
+def import_folder(
+    population: Population, folder: Path, progress: Callable[[str], None] = lambda _: None
+) -> Imported:
+    """An export, each text that was admitted elsewhere proved here. Raises ``InputError``."""
+    return import_population(population, folder, prove, progress)
