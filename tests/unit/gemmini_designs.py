@@ -57,13 +57,13 @@ def designs(of: Template, extents: Mapping[str, int]) -> Iterator[dict[str, int]
     free = [c.condition for c in of.constraints if c.wall is None]
     menus = {d.name: d.menu for d in of.decisions}
     rows = [v for v in menus["Tm"] if v <= extents["M"] + 7]
-    deep = _pairs(menus["Sk"], menus["Tk"], extents["K"] + 7)
-    wide = _pairs(menus["Sn"], menus["Tn"], extents["N"] + 7)
-    for tm, (sk, tk), (sn, tn) in product(rows, deep, wide):
+    deep = _pairs(menus["Tk"], menus["Sk"], extents["K"] + 7)
+    wide = _pairs(menus["Tn"], menus["Sn"], extents["N"] + 7)
+    for tm, (tk, sk), (tn, sn) in product(rows, deep, wide):
         design = {"Tm": tm, "Tk": tk, "Tn": tn, "Sk": sk, "Sn": sn}
         if all(truth(c, {**extents, **design}) for c in free):
             yield design
 
 
-def _pairs(first: tuple[int, ...], second: tuple[int, ...], most: int) -> list[tuple[int, int]]:
-    return [(a, b) for a in first for b in second if a * b <= most]
+def _pairs(tiles: tuple[int, ...], parts: tuple[int, ...], most: int) -> list[tuple[int, int]]:
+    return [(a, b) for a in tiles for b in parts if a <= most and a % b == 0]

@@ -26,10 +26,10 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """Tiles of ``tm`` rows, ``tk*sk`` terms of the sums and ``tn*sn`` columns.
+    """Tiles of ``tm`` rows, ``tk`` terms of the sums and ``tn`` columns, ``trips`` along each.
 
-    The array takes ``sk`` terms of ``sn`` columns at once; ``trips`` counts the tiles along each
-    dimension, the last one padded with zeros. ``order``: loops over tiles, outermost first.
+    The array takes ``sk`` terms of ``sn`` columns at once and divides the tile; the last tiles of
+    a dimension are padded with zeros. ``order``: loops over tiles, the outermost first.
     """
 
     tm: int
@@ -42,15 +42,15 @@ class Nest:
 
     @property
     def weights(self) -> int:
-        return self.tk * self.sk * self.tn * self.sn
+        return self.tk * self.tn
 
     @property
     def inputs(self) -> int:
-        return self.tm * self.tk * self.sk
+        return self.tm * self.tk
 
     @property
     def outputs(self) -> int:
-        return self.tm * self.tn * self.sn
+        return self.tm * self.tn
 
 
 @dataclass(slots=True)
@@ -151,8 +151,8 @@ def _multiply(nest: Nest, held: _Held, counts: Counts, weights: Place) -> None:
     A partial sum that came back is on its way through the adders when its first term arrives:
     like an empty one it is not read from the accumulator for it (so the source counts).
     """
-    for n in range(nest.tn):
-        for k in range(nest.tk):
+    for n in range(nest.tn // nest.sn):
+        for k in range(nest.tk // nest.sk):
             block = (*weights, k, n)
             if held.array != block:
                 held.array = block
@@ -208,8 +208,8 @@ def nest_of(template: str, extents: Mapping[str, int], assignment: Mapping[str, 
     tm, tk, tn, sk, sn = (assignment[name] for name in ("Tm", "Tk", "Tn", "Sk", "Sn"))
     trips = {
         "m": -(-extents["M"] // tm),
-        "k": -(-extents["K"] // (sk * tk)),
-        "n": -(-extents["N"] // (sn * tn)),
+        "k": -(-extents["K"] // tk),
+        "n": -(-extents["N"] // tn),
     }
     return Nest(tm, tk, tn, sk, sn, trips, LOOPS[template])
 
@@ -219,7 +219,7 @@ def _require_room(nest: Nest, chip: Mapping[str, Scalar]) -> None:
     needs = {
         "array": Fraction(max(nest.sk, nest.sn)),
         "scratchpad": Fraction(nest.weights + nest.inputs),
-        "accumulator": 4 * _of(chip, "array") * nest.tm * nest.tn,
+        "accumulator": 4 * _of(chip, "array") * nest.tm * (nest.tn // nest.sn),
     }
     faults = [
         Diagnostic(f"the design needs {need} of {name}, the chip has {chip[f'chip.{name}']}")
