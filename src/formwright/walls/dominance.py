@@ -1,92 +1,79 @@
 """Rows that another row is no worse than in everything that counts are dropped.
 
-Each criterion has a key for every row, the smaller the better; it is a pair of columns where the
-exact value is only known to lie between. A row goes if another's upper keys are at most its lower
-keys in all criteria: that is never wrong, and complete where the two columns are one. Of equal rows
-one stays.
+Each criterion is a whole number for every row, the smaller the better: the place of its exact value
+among all values. Pairs of criteria are swept first: among rows that agree in all others, those that
+no row is below in both stay. What is left is compared with the rows that promise most.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from formwright.ir.int_arrays import Array
 
-_HEAD = 64
-"""Rows that are compared with all that follow at a time."""
+_STRONG = 1024
+"""Rows that all others are compared with at the end."""
 
-ROWS_KEPT = 200_000
-"""Past this many rows that stay, the rest is kept without being compared."""
+_FEW = 4096
+"""Up to this many rows all are compared with all."""
 
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """``low`` and ``high`` ascend with the criterion; one array where they are equal."""
-
-    low: Array
-    high: Array
-
-    def taken(self, places: Array) -> "Key":
-        low = self.low[places]
-        return Key(low, low if self.high is self.low else self.high[places])
+_BLOCK = 256
 
 
-def undominated(keys: Sequence[Key], rank: Array) -> Array:
-    """Places of the rows that stay, ascending. Of equal rows the one of least ``rank`` stays."""
+def undominated(keys: Sequence[Array], rank: Array) -> Array:
+    """Places of the rows that stay, ascending. Of equal rows the one of least ``rank`` stays.
+
+    A row that goes is no better than one that stays, in every criterion; not every such row goes.
+    """
     if rank.size == 0:
         return np.arange(0)
-    if not keys:
+    wide = sorted((k for k in keys if k.min() < k.max()), key=lambda k: -int(k.max()))
+    if not wide:
         return np.array([int(np.argmin(rank))])
-    order = np.lexsort((rank, _score(keys)))
-    left = [k.taken(order) for k in keys]
-    kept: list[Array] = []
-    held = 0
-    while order.size and held < ROWS_KEPT:
-        first = _own(left, min(_HEAD, order.size))
-        kept.append(order[first])
-        held += first.size
-        rest = np.arange(min(_HEAD, order.size), order.size)
-        for row in first:
-            if not rest.size:
-                break
-            rest = _survivors(left, int(row), rest)
-        order = order[rest]
-        left = [k.taken(rest) for k in left]
-    kept.append(order)
-    return np.sort(np.concatenate(kept))
+    if len(wide) == 1:
+        return np.array([int(np.lexsort((rank, wide[0]))[0])])
+    table = np.stack([k.astype(np.int32) for k in wide])
+    places = np.arange(rank.size)
+    for one, other in combinations(range(len(wide)), 2):
+        stays = _swept(table, one, other, rank[places])
+        table, places = table[:, stays], places[stays]
+    stays = _compared(table)
+    return places[stays]
 
 
-def _score(keys: Sequence[Key]) -> Array:
-    """A number that is smaller for a row that dominates: good rows first."""
-    total = np.zeros(keys[0].low.shape)
-    for key in keys:
-        low = key.low.astype(np.float64)
-        least, most = float(low.min()), float(low.max())
-        if most > least:
-            total += np.log1p((low - least) * (1e6 / (most - least)))
-    return total
+def _swept(table: Array, one: int, other: int, rank: Array) -> Array:
+    """Rows that no row equal in all but two criteria is at most in those two; ascending."""
+    rest = [row for i, row in enumerate(table) if i not in (one, other)]
+    order = np.lexsort((rank, table[other], table[one], *rest))
+    number = np.zeros(order.size, dtype=np.int64)
+    if rest:
+        changes = np.zeros(order.size, dtype=bool)
+        for row in rest:
+            changes[1:] |= np.diff(row[order]) != 0
+        number = np.cumsum(changes)
+    second = table[other][order].astype(np.int64)
+    # Later groups lie lower: the running minimum starts anew with each.
+    lifted = second + (number[-1] - number) * (int(second.max()) + 1)
+    before = np.minimum.accumulate(lifted)
+    stays = np.ones(order.size, dtype=bool)
+    stays[1:] = lifted[1:] < before[:-1]
+    return np.sort(order[stays])
 
 
-def _own(keys: Sequence[Key], count: int) -> Array:
-    """Of the first ``count`` rows, those that no other of them dominates."""
-    worse = np.ones((count, count), dtype=bool)
-    for key in keys:
-        worse &= key.high[:count, None] <= key.low[None, :count]
-    # Equal rows dominate one another: the first of them stays.
-    mutual = worse & worse.T & (np.arange(count)[:, None] > np.arange(count)[None, :])
-    worse &= ~mutual
-    np.fill_diagonal(worse, val=False)
-    return np.flatnonzero(~worse.any(axis=0))
-
-
-def _survivors(keys: Sequence[Key], row: int, rest: Array) -> Array:
-    """Of the rows ``rest``, those that ``row`` does not dominate."""
-    inside = rest
-    for key in keys:
-        inside = inside[key.low[inside] >= key.high[row]]
-        if not inside.size:
-            return rest
-    stays = np.ones(int(rest[-1]) + 1, dtype=bool)
-    stays[inside] = False
-    return rest[stays[rest]]
+def _compared(table: Array) -> Array:
+    """Rows that none of the most promising rows dominates; all are promising where they are few."""
+    score = np.log1p(table.astype(np.float64)).sum(axis=0)
+    order = np.argsort(score, kind="stable")
+    strong = order if order.size <= _FEW else order[:_STRONG]
+    stays = np.ones(order.size, dtype=bool)
+    for start in range(0, strong.size, _BLOCK):
+        block = strong[start : start + _BLOCK]
+        block = block[stays[block]]
+        left = np.flatnonzero(stays)
+        worse = np.ones((block.size, left.size), dtype=bool)
+        for row in table:
+            worse &= row[block, None] <= row[None, left]
+        worse[np.arange(block.size), np.searchsorted(left, block)] = False
+        stays[left[worse.any(axis=0)]] = False
+    return np.flatnonzero(stays)

@@ -187,8 +187,9 @@ class TemplateInner:
 def build_inner(problem: CodesignProblem, store: Store | None = None) -> TemplateInner:
     """The inner problem; ``store`` shares tables between problems.
 
-    Raises :class:`InputError` with every fault: templates that do not fit the library, a kernel that
-    no template takes, too many designs, units that differ, energies that are not given and needed.
+    Raises :class:`InputError` with every fault: templates that do not fit the library, a kernel
+    that no template takes, too many designs, units that differ, energies that are needed and not
+    given.
     """
     store = Store() if store is None else store
     kernels = _kernels(problem.scenarios)

@@ -227,10 +227,10 @@ def _figures(design: Design, power: Fraction) -> tuple[Fraction, ...]:
 def _limit_broken(scenario: ScenarioSpec, joined: Joined) -> str:
     time, energy = joined.time(scenario.name), joined.energy(scenario.name)
     limits = scenario.limits
-    if limits.rate is not None and scenario.tokens is not None:
-        if scenario.tokens < limits.rate * time:
-            rate = float(scenario.tokens / time)
-            return f"scenario {scenario.name}: {rate:.4g} tokens per time unit are too few"
+    tokens = scenario.tokens or 0
+    if limits.rate is not None and tokens < limits.rate * time:
+        rate = float(tokens / time)
+        return f"scenario {scenario.name}: {rate:.4g} tokens per time unit are too few"
     if limits.power is not None and energy is not None and energy > limits.power * time:
         power = float(energy / time)
         return f"scenario {scenario.name}: the power {power:.4g} is over its limit"

@@ -8,6 +8,7 @@ Sums, products and extrema are sorted first, so that what belongs to one side is
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import gcd, lcm
 from typing import Literal
 
 from formwright.ir.bands import interned
@@ -172,8 +173,43 @@ def _scaled(expr: Expr) -> tuple[Fraction, Expr]:
         case Arith("*" | "/" as op, left, right):
             factor, inner = _scaled(left)
             return factor, Arith(op, inner, right)
+        case Arith("+" | "-", _, _):
+            return _common_factor(expr)
+        case MinMax(op, args):
+            parts = [_scaled_term(a) for a in args]
+            common = _content([f for f, _ in parts])
+            return common, MinMax(op, tuple(_times(f / common, e) for f, e in parts))
+        case Cond(cond, then, other):
+            parts = [_scaled_term(then), _scaled_term(other)]
+            common = _content([f for f, _ in parts])
+            return common, Cond(cond, *(_times(f / common, e) for f, e in parts))
         case _:
             return Fraction(1), expr
+
+
+def _common_factor(total: Expr) -> tuple[Fraction, Expr]:
+    """A sum with whole coefficients that have no common factor: exact in few bits."""
+    terms = [(sign, *_scaled_term(term)) for sign, term in _terms(total, 1)]
+    common = _content([factor for _, factor, _ in terms])
+    return common, _added([(s, _times(factor / common, inner)) for s, factor, inner in terms])
+
+
+def _content(factors: Sequence[Fraction]) -> Fraction:
+    """The largest number that all factors are whole multiples of; 1 if all are 0."""
+    sizes = [f for f in factors if f]
+    if not sizes:
+        return Fraction(1)
+    return Fraction(gcd(*(f.numerator for f in sizes)), lcm(*(f.denominator for f in sizes)))
+
+
+def _times(factor: Fraction, inner: Expr) -> Expr:
+    return num(factor) if inner == ONE else folded(Arith("*", num(factor), inner))
+
+
+def _scaled_term(term: Expr) -> tuple[Fraction, Expr]:
+    if isinstance(term, Num) and term.value >= 0:
+        return term.value, ONE
+    return _scaled(term)
 
 
 def _terms(expr: Expr, sign: int) -> list[tuple[int, Expr]]:

@@ -13,25 +13,23 @@ import numpy as np
 
 from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.chip.library import Library
-from formwright.ir import rational_arrays as rationals
 from formwright.ir.bands import Band, Bands, Mask, Value, Verdicts, between, conjunction, quotients
 from formwright.ir.evaluate import EvaluationError
-from formwright.ir.expr import Expr, Var
-from formwright.ir.int_arrays import Array
+from formwright.ir.expr import Expr
+from formwright.ir.int_arrays import Array, Ints
 from formwright.ir.interval import Interval, bounds
-from formwright.ir.rational_arrays import Exact, NeedsExactError
+from formwright.ir.rational_arrays import Approx, Exact
 from formwright.ir.rewrite import free_names
-from formwright.ir.vectorise import Evaluator, Given, Truths, Values, exactly
-from formwright.milp.monotone import Direction, direction
-from formwright.walls.dominance import Key, undominated
-from formwright.walls.formulation import Figure, Formulation, Need
+from formwright.ir.vectorise import Evaluator, Given, Truths, exactly
+from formwright.walls.dominance import undominated
+from formwright.walls.formulation import Formulation
+from formwright.walls.keys import keys_of
 from formwright.walls.rows import designs_of
-from formwright.walls.split import sides
 
 Span = Mapping[str, tuple[int | Fraction, int | Fraction]]
 """Least and greatest value of each field of a box of chips, by ``chip.NAME``."""
 
-EXACT_TIES = 1 << 16
+EXACT_TIES = 1 << 14
 """Up to this many designs, all that tie stay, so that the last rule of a tie (the least decisions)
 is met too. Beyond, it is met among the rows that stay."""
 
@@ -136,7 +134,9 @@ class Table:
         evaluator = Evaluator(dict(columns))
         count = (len(designs),)
         places = np.arange(len(designs))
-        given = {n: _taken(evaluator.run(e), count, places) for n, e in shape.atoms.items()}
+        given = {
+            n: _taken(_flat(_exact(evaluator, e), count), places) for n, e in shape.atoms.items()
+        }
         return Table(shape, columns, given, len(designs), True)
 
     def design(self, place: int) -> dict[str, int]:
@@ -165,22 +165,46 @@ def tabulated(shape: Formulation, library: Library, with_energy: bool) -> Table:
         return Table(shape, empty, {}, 0, True)
     (block,) = designs.blocks(LARGEST + 1)
     evaluator = Evaluator(dict(block.arrays))
-    atoms = {name: _evaluated(evaluator, expr) for name, expr in shape.atoms.items()}
+    atoms = {n: _exact(evaluator, e) for n, e in shape.atoms.items()}
     ties = designs.count <= EXACT_TIES
     rank = _rank(shape, block.arrays, block.shape)
-    keys = _keys(shape, library, atoms, block.shape, with_energy)
-    places = undominated([*keys, *([Key(rank, rank)] if ties else [])], rank)
+    figures = [shape.time.remainder]
+    if with_energy and shape.energy is not None:
+        figures.append(shape.energy.remainder)
+    if ties:
+        figures += [p.remainder for p in shape.prefer]
+    keys = [_spread(k, block.shape) for k in keys_of(atoms, figures, shape.needs, library)]
+    places = undominated([*keys, *([rank] if ties else [])], rank)
     # Rows in the order of their decisions: the first of equal ones is the least.
     places = places[np.argsort(rank[places])]
     columns = designs.columns(block, places)
-    given = {name: _taken(value, block.shape, places) for name, value in atoms.items()}
+    given = {n: _taken(_flat(value, block.shape), places) for n, value in atoms.items()}
     return Table(shape, columns, given, designs.count, ties)
 
 
-def _evaluated(evaluator: Evaluator, expr: Expr) -> Values:
-    """An atom at every design. Where it has no value at some, it stands behind a guard: then it
-    is worked out as far as it goes, and the rows without a value are unbounded."""
-    return evaluator.run(expr)
+def _exact(evaluator: Evaluator, expr: Expr) -> Exact | Truths:
+    """An atom at every design, in whole numbers of any size where 64 bits do not hold it."""
+    value = evaluator.run(expr)
+    if isinstance(value, Approx):
+        value = Evaluator(evaluator.arrays, wide=True).run(expr)
+    assert not isinstance(value, Approx), "a wide evaluation of integers is exact"
+    return value
+
+
+def _flat(value: Exact | Truths, full: tuple[int, ...]) -> Exact | Truths:
+    """As flat columns over all designs; constants stay as they are."""
+    bad = value.bad if isinstance(value.bad, bool) else _spread(value.bad, full)
+    if isinstance(value, Truths):
+        return Truths(_spread(np.asarray(value.value), full), bad)
+    pair = [
+        x if isinstance(x.a, int) else Ints(_spread(x.a, full), x.lo, x.hi)
+        for x in (value.num, value.den)
+    ]
+    return Exact(pair[0], pair[1], bad)
+
+
+def _spread(column: Array, full: tuple[int, ...]) -> Array:
+    return np.broadcast_to(column, full).reshape(-1)
 
 
 def _rank(shape: Formulation, arrays: Mapping[str, Given], full: tuple[int, ...]) -> Array:
@@ -189,118 +213,19 @@ def _rank(shape: Formulation, arrays: Mapping[str, Given], full: tuple[int, ...]
     for name, menu in zip(shape.names, shape.menus, strict=True):
         place = np.searchsorted(np.array(menu), np.asarray(arrays[name]))
         total = total * len(menu) + place
-    return np.broadcast_to(total, full).reshape(-1)
+    return _spread(total, full)
 
 
-def _keys(
-    shape: Formulation,
-    library: Library,
-    atoms: Mapping[str, Values],
-    full: tuple[int, ...],
-    with_energy: bool,
-) -> list[Key]:
-    """One key for each atom, or two where nothing is known of how a figure moves with it."""
-    chips = {f"chip.{f.name}": Interval(min(f.menu), max(f.menu)) for f in library.fields}
-    ranges = chips | {name: _range(value) for name, value in atoms.items()}
-    figures: list[Figure] = [shape.time, *shape.prefer]
-    if with_energy and shape.energy is not None:
-        figures.append(shape.energy)
-    keys: list[Key] = []
-    for name, value in atoms.items():
-        part = Var(name)
-        moves = [direction(f.remainder, part, ranges) for f in figures]
-        moves += [_need_direction(n, part, ranges) for n in shape.needs]
-        sign = _agreed(moves)
-        if sign == 0:
-            continue
-        low, high = _ends(value, full)
-        if sign is None or sign > 0:
-            keys.append(Key(low, high))
-        if sign is None or sign < 0:
-            turned = -high
-            keys.append(Key(turned, turned if high is low else -low))
-    return keys
-
-
-def _need_direction(need: Need, part: Var, ranges: Mapping[str, Interval]) -> Direction:
-    excess = sides(need.remainder)
-    if excess is None:
-        return 0 if part.name not in free_names(need.remainder) else None
-    return direction(excess, part, ranges)
-
-
-def _agreed(moves: Sequence[Direction]) -> Direction:
-    if None in moves:
-        return None
-    signs = set(moves) - {0}
-    return None if len(signs) > 1 else (signs.pop() if signs else 0)
-
-
-def _range(value: Values) -> Interval:
-    if isinstance(value, Truths):
-        return Interval(0, 1)
-    if isinstance(value, Exact):
-        num, den = value.num, value.den
-        corners = [Fraction(n, d) for n in (num.lo, num.hi) for d in (den.lo, den.hi)]
-        return Interval(min(corners), max(corners))
-    low, high = float(np.min(value.value)), float(np.max(value.value))
-    return Interval(Fraction(low - value.error), Fraction(high + value.error))
-
-
-def _ends(value: Values, full: tuple[int, ...]) -> tuple[Array, Array]:
-    """The keys of an atom in every design; one array where they are exact."""
-    if isinstance(value, Truths):
-        held = _spread(np.asarray(value.value).astype(np.int64), full)
-        return held, held
-    if value.bad is not False:
-        return _unsure(value, full)
-    if isinstance(value, Exact):
-        num, den = value.num, value.den
-        if isinstance(den.a, int):
-            exact = _spread(np.asarray(num.a), full)
-            return exact, exact
-        if max(abs(num.lo), abs(num.hi)) * den.hi < 2**52:
-            # Different quotients of integers this small are different floats, in order.
-            near = _spread(np.asarray(num.a) / np.asarray(den.a), full)
-            return near, near
-    return _unsure(value, full)
-
-
-def _unsure(value: rationals.Number, full: tuple[int, ...]) -> tuple[Array, Array]:
-    band = _band(value)
-    low, high = _spread(np.asarray(band.lo), full), _spread(np.asarray(band.hi), full)
-    if value.bad is not False:
-        bad = _spread(np.asarray(value.bad), full)
-        low, high = np.where(bad, -np.inf, low), np.where(bad, np.inf, high)
-    return low, high
-
-
-def _spread(column: Array, full: tuple[int, ...]) -> Array:
-    return np.broadcast_to(column, full).reshape(-1)
-
-
-def _band(value: rationals.Number) -> Band:
-    if isinstance(value, Exact):
-        den = value.den.a
-        return quotients(np.asarray(value.num.a), den if isinstance(den, int) else np.asarray(den))
-    try:
-        near = rationals.approx(value)
-    except NeedsExactError:
-        raise InputError([Diagnostic("a cost is past the range of floats")]) from None
-    low, high = near.value - near.error, near.value + near.error
-    return Band(low, high, float(np.min(low)), float(np.max(high)))
-
-
-def _taken(value: Values, full: tuple[int, ...], places: Array) -> Value:
+def _taken(value: Exact | Truths, places: Array) -> Value:
     """An atom at the rows that stay, as bands. A place without a value is unbounded."""
     if isinstance(value, Truths):
-        held = _spread(np.asarray(value.value), full)[places]
+        held = np.asarray(value.value)[places]
         return Verdicts(held, held)
-    if isinstance(value, Exact) and value.bad is False:
-        num = _spread(np.asarray(value.num.a), full)[places]
-        if isinstance(value.den.a, int):
-            return quotients(num, value.den.a)
-        return quotients(num, _spread(np.asarray(value.den.a), full)[places])
-    low, high = _unsure(value, full)
-    lo, hi = low[places].astype(np.float64), high[places].astype(np.float64)
-    return Band(lo, hi, float(lo.min()), float(hi.max()))
+    num, den = value.num.a, value.den.a
+    above = np.full(places.size, num) if isinstance(num, int) else num[places]
+    band = quotients(above, den if isinstance(den, int) else den[places])
+    if isinstance(value.bad, bool):
+        return band
+    bad = value.bad[places]
+    low, high = np.where(bad, -np.inf, band.lo), np.where(bad, np.inf, band.hi)
+    return Band(low, high, float(low.min()), float(high.max()))
