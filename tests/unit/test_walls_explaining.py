@@ -34,6 +34,7 @@ def test_drawn_designs_keep_every_constraint() -> None:
     assert sorted((d["Tm"], d["Tn"], d["Tk"]) for d in found) == [(8, 8, k) for k in (8, 16, 32)]
     assert all(check(template(), values, d).ok for d in found)
     assert len(draw(template(), values, 2, Random(3))) == 2
+    assert draw(template(), values, 0, Random(3)) == []
     assert draw(template(), {**values, "M": 0}, 6, Random(3)) == []
 
 

@@ -29,7 +29,7 @@ def draw(
 
     ``parameters``: extents and ``chip.NAME``. Fewer come back where the draw finds no more.
     """
-    if not all(holds(c, parameters) for _, c in scope_conditions(template)):
+    if count < 1 or not all(holds(c, parameters) for _, c in scope_conditions(template)):
         return []
     plain = inlined(template)
     found: dict[tuple[int, ...], dict[str, int]] = {}
