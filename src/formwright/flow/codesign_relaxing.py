@@ -69,7 +69,12 @@ def validate_model(room: Room) -> tuple[dict[str, Any], ...]:
         for budget in study.budgets:
             found = relax(room, budget, room.validated, judged=True)
             fresh = found.state.repairs
-            told += [{**data, "entry": found.entries[-1]} for data in fresh]
+            rounds = [r["round"] for r in found.state.rounds if r.get("repair") is not None]
+            told += [
+                {**data, "budget": None if budget is None else float(budget)}
+                | {"entry": found.entries[number]}
+                for data, number in zip(fresh, rounds, strict=True)
+            ]
             if fresh:
                 room.repairs = [*room.repairs, *fresh]
                 room.inner = found.inner.inner

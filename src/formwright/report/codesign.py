@@ -17,6 +17,9 @@ _DIMENSIONS: dict[str, Dimension] = {d: d for d in get_args(Dimension)}
 MOST_REASONS: Final = 4
 """Sentences of one purchase's mechanism that are shown, those that save most."""
 
+_NOTHING: Final = 1e-6
+"""Gaps below it are what rounding bounds down leaves."""
+
 MOST_ROWS: Final = 24
 MOST_DESIGNS: Final = 8
 
@@ -261,6 +264,8 @@ def _print_grounds(console: Console, result: StudyResult) -> None:
     _line(console, "")
     for name, verdict in result.proofs.items():
         _line(console, f"  {name}: {verdict}")
+    for repair in result.repairs:
+        _line(console, f"  model repaired at entry {repair['entry']}: {_repaired(repair)}")
     if result.agreement is not None and result.evaluator is not None:
         rank = result.agreement.get("rank")
         _line(
@@ -268,8 +273,6 @@ def _print_grounds(console: Console, result: StudyResult) -> None:
             f"  model against {result.evaluator['name']} ({result.evaluator['evidence']}):"
             f" rank correlation {number(rank, 3)} on {result.agreement.get('samples')} designs",
         )
-    for repair in result.repairs:
-        _line(console, f"  repaired model: {repair.get('told', repair)}")
     errors = [f"{t['name']}: {t['error']}" for t in result.area_model if t["error"]]
     for error in errors:
         _line(console, f"  area of {error}")
@@ -278,8 +281,29 @@ def _print_grounds(console: Console, result: StudyResult) -> None:
     _line(console, f"  {result.seconds:.1f} s; journal {result.journal}")
 
 
+def _repaired(repair: Mapping[str, Any]) -> str:
+    """What a missed purchase changed in the cost model."""
+    parts: list[str] = []
+    for each in repair["repairs"]:
+        put = [f"{n} = {number(float(Fraction(v)))}" for n, v in each["coefficients"].items()]
+        term = each["term"]
+        if term is not None:
+            put.append(
+                f"a term of {number(float(Fraction(term['weight'])))} for each"
+                f" {term['counter']} (wall {term['field']})"
+            )
+        parts.append(f"{', '.join(put)} in {each['template']}")
+    ranks = [repair.get("rank_before"), repair.get("rank_after")]
+    told = "; ".join(parts)
+    if None not in ranks:
+        told += f"; rank correlation {number(ranks[0], 3)} -> {number(ranks[1], 3)}"
+    return told
+
+
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value * 100:.2g} %"
+    if value is None:
+        return "-"
+    return "0 %" if abs(value) < _NOTHING else f"{value * 100:.2g} %"
 
 
 def _table(headings: tuple[str, ...]) -> Table:
