@@ -45,7 +45,8 @@ def generate(seed: int, walls: int = 12, hidden: int = 2, far: int = 1) -> Plant
 
     The start runs program ``base``. A few programs need one more wall each and pay a little, so
     that the algorithm has something to buy. The hidden program needs every wall of its set and
-    pays the most. Decoys pay more still, but need a chip over the ceiling.
+    pays the most; the ceiling has room for all of these. Up to three decoys pay more still, but
+    need a chip over it.
     """
     random = Random(f"planted {seed} {walls} {hidden} {far}")
     sizes = [random.randint(4, 8) for _ in range(walls)]
@@ -62,27 +63,19 @@ def generate(seed: int, walls: int = 12, hidden: int = 2, far: int = 1) -> Plant
         programs.append(Program(f"single{n}", {**needs, wall: random.randint(2, 3)}, num(cost)))
     reach = {n: 1 + random.randint(1, far) for n in chosen}
     programs.append(Program("hidden", {**needs, **reach}, num(random.randint(200, 500))))
+    base = library.area(library.start)
+    budget = sum((library.area(least_chip(library, p)) - base for p in programs), base)
     tops = dict(zip(names, sizes, strict=True))
     for n in range(3):
-        set_ = random.sample(rest, random.randint(2, 4))
-        programs.append(
-            Program(
-                f"decoy{n}", {**needs, **{w: tops[w] for w in set_}}, num(random.randint(1, 150))
-            )
-        )
+        chosen_tops = {w: tops[w] for w in random.sample(rest, random.randint(2, 4))}
+        decoy = Program(f"decoy{n}", {**needs, **chosen_tops}, num(random.randint(1, 150)))
+        if library.area(least_chip(library, decoy)) > budget:
+            programs.append(decoy)
     random.shuffle(programs)
     inner = FiniteInner(
         library, (FiniteScenario("all", tuple(programs), reference=Fraction(1000)),)
     )
-    start = library.start
-    afford = {p.name: library.area(least_chip(library, p)) for p in programs}
-    base = library.area(start)
-    decoys = [a for name, a in afford.items() if name.startswith("decoy")]
-    wanted = base + sum(
-        (a - base for name, a in afford.items() if not name.startswith("decoy")), Fraction(0)
-    )
-    budget = max(afford["hidden"], min(wanted, min(decoys) - Fraction(1, 100)))
-    return Planted(inner, start, budget, (frozenset(chosen),))
+    return Planted(inner, library.start, budget, (frozenset(chosen),))
 
 
 def least_chip(library: Library, program: Program) -> Point:

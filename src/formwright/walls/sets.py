@@ -197,7 +197,8 @@ def corner_of(ask: Asked, ground: Ground, low: Point, room: Point, answer: Answe
     for scenario in answer.scenarios:
         options = [(scenario, ask.places(room, scenario))]
         for seen in ask.options(room, scenario.name):
-            if _serves(seen.answer, scenario, answer):
+            fits = all(a <= b for a, b in zip(seen.places, room, strict=True))
+            if fits and _serves(seen.answer, scenario, answer):
                 options.append((seen.answer, seen.places))
         reached = [(_joined(point, places), s) for s, places in options]
         point, best = min(reached, key=lambda r: (ground.area(_within(r[0], room)), r[0]))
