@@ -8,8 +8,18 @@ import typer
 from formwright.cli.output import HELD, NOT_MET, console, emit_json, progress_console
 
 
+def study_names(incomplete: str) -> list[str]:
+    """Studies that ship, for the shell."""
+    from formwright.walls.study_reader import shipped_studies
+
+    return [name for name in shipped_studies() if name.startswith(incomplete)]
+
+
 def codesign(
-    study: Annotated[str, typer.Argument(help="A study that ships, or a TOML file.")],
+    study: Annotated[
+        str,
+        typer.Argument(help="A study that ships, or a TOML file.", autocompletion=study_names),
+    ],
     out: Annotated[Path, typer.Option("--out", help="Where the journal and tables go.")] = Path(
         "codesign-out"
     ),
