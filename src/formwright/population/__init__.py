@@ -7,6 +7,7 @@ contract in ``retrieval``. ``docs/population.md`` has the rules.
 
 from formwright.population.chips import ChipKey, chip_key, key_of_values
 from formwright.population.entries import (
+    Clock,
     Design,
     Entry,
     Fact,
@@ -25,6 +26,7 @@ from formwright.population.store import Population, open_population
 __all__ = [
     "Alike",
     "ChipKey",
+    "Clock",
     "Covered",
     "Design",
     "Entry",

@@ -119,6 +119,7 @@ def program_words(template: Template) -> Found:
     passes = sum(isinstance(s, Par) for s in template.program)
     if template.program:
         found.algorithm.add(f"passes: {passes}")
+        found.placement.update([] if found.placement else ["nothing is kept"])
     return found
 
 
@@ -153,6 +154,8 @@ def _walk(setting: _Setting, stmt: Stmt, place: _Place) -> None:
             found.resources.add("asynchronous copies")
         case Arrive() | Await():
             found.resources.add("counters")
+        case Hint("unroll"):
+            return  # a variant of the code, not of the design
         case Hint(kind):
             found.resources.add(f"hint {kind}")
         case _:
