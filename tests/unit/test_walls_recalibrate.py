@@ -1,6 +1,7 @@
 """Purchases held against an evaluator while the relaxation runs."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,10 +20,13 @@ OPTIONS = Options(variant="coupled", budget=BUDGET)
 NOISE = Fraction(1, 100)
 
 
-def relaxed(model: CodesignProblem, truth: Truth, names: tuple[str, ...] = ()) -> tuple[State, Any]:
-    watch = Recalibration(model, truth, NOISE, counters(*names), samples=40)
+def relaxed(
+    model: CodesignProblem, truth: Truth, names: tuple[str, ...] = (), rounds: int = 20
+) -> tuple[State, Any]:
+    watch = Recalibration(model, truth, NOISE, counters(*names), samples=24)
     inner = build_inner(model)
-    state = run(inner, OPTIONS, model.library.start, watch.judge(inner))
+    options = replace(OPTIONS, rounds=rounds)
+    state = run(inner, options, model.library.start, watch.judge(inner))
     final = watch.rebuild(state.repairs)
     return state, final.solve(state.point)
 
@@ -88,7 +92,7 @@ def test_a_lacking_term_is_named_added_and_bought_against() -> None:
 
 
 def test_without_what_counters_count_the_wall_is_named_and_the_miss_stays() -> None:
-    state, _ = relaxed(problem(), Truth(conflict=Fraction(1, 2)))
+    state, _ = relaxed(problem(), Truth(conflict=Fraction(1, 2)), rounds=1)
     assert not state.repairs
     first = state.purchases[0]["verdict"]
     assert first["verdict"] == "unexplained"
@@ -102,7 +106,7 @@ def test_a_resumed_run_judges_as_an_undisturbed_one() -> None:
     while not state.done:
         # Everything but the journaled state is forgotten after each round.
         state = state_from_json(json.loads(json.dumps(state.as_json())))
-        watch = Recalibration(model, truth, NOISE, samples=40)
+        watch = Recalibration(model, truth, NOISE, samples=24)
         inner = watch.rebuild(state.repairs)
         state = step(inner, OPTIONS, state, watch.judge(inner)).state
     assert state.point == whole.point
