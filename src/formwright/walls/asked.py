@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from formwright.chip.library import Box, Library, Point
 from formwright.walls.core import NONE, Answer, ScenarioAnswer, Walls
@@ -44,26 +44,32 @@ class Seen:
     places: Point
 
 
+@runtime_checkable
+class Reading(Protocol):
+    """An inner problem that knows which fields its costs and the needs of its designs read."""
+
+    @property
+    def reads(self) -> tuple[str, ...]: ...
+
+
 class Asked:
     """The inner problem of one run, with its distinct queries in order.
 
-    ``capacities``: places of the decision fields whose walls leave costs alone.
+    ``capacities``: places of the decision fields whose walls leave costs and needs alone, which
+    what the costs read decides, and the role that the library gives where that is not known.
+    ``others``: those of the other decision fields that change anything.
     """
 
     def __init__(self, counted: Counted, known: Iterable[Query] = ()) -> None:
         self.counted = counted
         self.library: Library = counted.library
+        open_ = [(i, f) for i, f in enumerate(self.library.fields) if len(f.menu) > 1]
+        read = {f.name for _, f in open_ if f.role in ("throughput", "both")}
+        if isinstance(counted.inner, Reading):
+            read = set(counted.inner.reads)
         walls = set(counted.walls)
-        self.capacities = tuple(
-            i
-            for i, f in enumerate(self.library.fields)
-            if f.name in walls and f.role == "capacity" and len(f.menu) > 1
-        )
-        self.others = tuple(
-            i
-            for i, f in enumerate(self.library.fields)
-            if i not in self.capacities and f.role in ("throughput", "both") and len(f.menu) > 1
-        )
+        self.capacities = tuple(i for i, f in open_ if f.name in walls - read)
+        self.others = tuple(i for i, f in open_ if f.name in read)
         self.queries: list[Query] = []
         self._asked: dict[tuple[Point, Walls], Answer] = {}
         self._seen: dict[tuple[Point, str], list[Seen]] = {}

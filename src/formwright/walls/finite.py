@@ -14,6 +14,7 @@ from formwright.chip.library import Box, Library, Point
 from formwright.ir.evaluate import evaluate
 from formwright.ir.expr import Expr, Num, Scalar
 from formwright.ir.interval import Bound, Interval, bounds
+from formwright.ir.rewrite import free_names
 from formwright.walls.core import NONE, Answer, Chosen, ScenarioAnswer, Walls
 
 Joined = Literal["worst", "weighted"]
@@ -61,6 +62,13 @@ class FiniteInner:
             self, "walls", tuple(f.name for f in self.library.fields if f.name in named)
         )
         object.__setattr__(self, "_places", {f.name: i for i, f in enumerate(self.library.fields)})
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The fields that some cost reads, derived quantities opened."""
+        costs = [p.cost for s in self.scenarios for p in s.programs]
+        names = frozenset[str]().union(*(free_names(self.library.opened(c)) for c in costs))
+        return tuple(f.name for f in self.library.fields if f"chip.{f.name}" in names)
 
     def solve(self, point: Point, removed: Walls = NONE) -> Answer:
         values = self._values(point)

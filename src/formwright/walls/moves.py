@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
+from itertools import product
+from math import inf, prod
 from typing import Literal
 
 from formwright.chip.library import Library, Point
-from formwright.ir.evaluate import evaluate
-from formwright.ir.expr import Expr, Scalar
-from formwright.ir.rewrite import free_names
+from formwright.walls.areas import Areas, Formula
 
 Height = Fraction | float
 """An objective that can be compared: ``inf`` where there is no program; no other float."""
@@ -63,55 +62,33 @@ def pick(moves: Iterable[Move], near: Fraction) -> Move | None:
     return min(close, key=lambda m: (m.area, m.objective, m.point))
 
 
-@dataclass(frozen=True, slots=True)
-class _Term:
-    """A summand of the area over the fields that it reads, with its values kept."""
-
-    value: Expr
-    fields: tuple[int, ...]
-    kept: dict[Point, Fraction]
-
-    def at(self, library: Library, point: Point) -> Fraction:
-        places = tuple(point[i] for i in self.fields)
-        if places not in self.kept:
-            fields = ((library.fields[i], point[i]) for i in self.fields)
-            values: dict[str, Scalar] = {f"chip.{f.name}": f.menu[place] for f, place in fields}
-            self.kept[places] = Fraction(evaluate(self.value, values))
-        return self.kept[places]
+_CHECKED = 20_000
+"""Places of the fields of a rule past which it is not tried whether smaller chips keep it too."""
 
 
-@dataclass(frozen=True, slots=True)
 class Ground:
-    """The library under a ceiling (mm2, ``None``: no ceiling), with areas kept."""
+    """The library under a ceiling (mm2, ``None``: no ceiling), with areas kept.
 
-    library: Library
-    budget: Fraction | None
-    _terms: tuple[_Term, ...]
-    _areas: dict[Point, Fraction]
-    _rules: dict[Point, bool]
+    ``downward``: a chip that keeps the rules keeps them with less of any field, which is tried
+    over the menus. Then no chip past one that breaks a rule keeps it.
+    """
 
-    @classmethod
-    def of(cls, library: Library, budget: Fraction | None) -> "Ground":
-        terms = []
-        for term in library.area_terms:
-            value = library.opened(term.value)
-            names = free_names(value)
-            read = tuple(i for i, f in enumerate(library.fields) if f"chip.{f.name}" in names)
-            terms.append(_Term(value, read, {}))
-        return cls(library, budget, tuple(terms), {}, {})
+    def __init__(self, library: Library, budget: Fraction | None) -> None:
+        self.library = library
+        self.budget = budget
+        self._formulas = Areas(library)
+        self._areas: dict[Point, Fraction] = {}
+        self.downward = all(_downward(library, rule) for rule in self._formulas.rules)
 
     def area(self, point: Point) -> Fraction:
         """In mm2, as :meth:`Library.area` has it."""
         if point not in self._areas:
-            parts = (term.at(self.library, point) for term in self._terms)
-            self._areas[point] = sum(parts, Fraction(0))
+            self._areas[point] = self._formulas.of(point)
         return self._areas[point]
 
     def lawful(self, point: Point) -> bool:
         """No rule of the library is broken."""
-        if point not in self._rules:
-            self._rules[point] = not self.library.broken(point)
-        return self._rules[point]
+        return self._formulas.legal(point)
 
     def affordable(self, point: Point) -> bool:
         """It keeps the rules and the ceiling."""
@@ -145,8 +122,8 @@ class Ground:
 
     def _of(self, field: int, point: Point) -> Fraction:
         """The terms of the area that read ``field``."""
-        reading = (t.at(self.library, point) for t in self._terms if field in t.fields)
-        return sum(reading, Fraction(0))
+        reading = (t for t in self._formulas.terms if field in t.reads)
+        return sum((Fraction(t.of(point)) for t in reading), Fraction(0))
 
     def opened(self, point: Point, fields: Sequence[int], upto: Point | None = None) -> Point:
         """Each of ``fields`` at the last place that it could have were it to move alone, not past
@@ -166,3 +143,16 @@ def placed(point: Point, field: int, place: int) -> Point:
 def raised(low: Point, point: Point) -> tuple[int, ...]:
     """The fields in which ``point`` lies past ``low``."""
     return tuple(i for i, (a, b) in enumerate(zip(low, point, strict=True)) if b > a)
+
+
+def _downward(library: Library, rule: Formula) -> bool:
+    sizes = [len(library.fields[i].menu) for i in rule.reads]
+    if prod(sizes) > _CHECKED:
+        return False
+    for places in product(*(range(size) for size in sizes)):
+        if not rule.at(places):
+            continue
+        below = (placed(places, i, place - 1) for i, place in enumerate(places) if place > 0)
+        if not all(rule.at(lower) for lower in below):
+            return False
+    return True

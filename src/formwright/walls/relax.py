@@ -52,7 +52,7 @@ class _Offer:
 
 def begin(inner: Inner, options: Options, start: Point) -> State:
     """The start, solved. ``InputError`` where it is over the ceiling or breaks a rule."""
-    ground = Ground.of(inner.library, options.budget)
+    ground = Ground(inner.library, options.budget)
     if not ground.within(start):
         over, limit = float(ground.area(start)), float(options.budget or 0)
         raise fail(
@@ -80,7 +80,7 @@ def step(inner: Inner, options: Options, state: State, judge: Judge | None = Non
     if state.round >= options.rounds:
         return Stepped(replace(state, done="the rounds are spent"), inner)
     ask = Asked(_resumed(inner, state), state.queries)
-    ground = Ground.of(inner.library, options.budget)
+    ground = Ground(inner.library, options.budget)
     offer = _offered(ask, ground, options, state.point)
     state = replace(state, round=state.round + 1)
     if offer.move is None:

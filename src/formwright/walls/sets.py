@@ -46,8 +46,8 @@ class Search:
     goal is the objective.
 
     ``settled``: rooms in which none does; ``dear``: corners over the ceiling or against a rule;
-    ``unsettled``: rooms that were left when the effort was spent, or that cannot hold a better
-    move than one of ``corners``.
+    ``unsettled``: rooms that were left when the effort was spent, that cannot hold a better move
+    than one of ``corners``, or that lie past a chip against a rule which a larger one may keep.
     """
 
     low: Point
@@ -78,6 +78,7 @@ class _Frame:
     corners: list[Corner] = field(default_factory=list)
     settled: list[Room] = field(default_factory=list)
     dear: list[Corner] = field(default_factory=list)
+    skipped: list[Room] = field(default_factory=list)
 
     @property
     def done(self) -> bool:
@@ -122,9 +123,12 @@ def search(
         corner = _looked(frame, room)
         if corner is not None:
             _split(frame, room, corner.point, max(bound, corner.objective))
+            if not (ground.downward or ground.lawful(corner.point)):
+                past = _joined(room[0], corner.point)
+                frame.skipped.append((past, room[1]))
     if goal == "objective":
         frame.corners.sort(key=lambda c: (c.objective, ground.area(c.point)))
-    left = tuple(entry[3] for entry in frame.heap)
+    left = (*(entry[3] for entry in frame.heap), *frame.skipped)
     return Search(low, tuple(frame.corners), tuple(frame.settled), tuple(frame.dear), left)
 
 
