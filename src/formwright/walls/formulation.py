@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from formwright.base.diagnostics import Diagnostic, InputError, nearest
 from formwright.chip.library import Library
-from formwright.ir.expr import Expr, Scalar, Truth, Var, num
+from formwright.ir.expr import Compare, Expr, Scalar, Truth, Var, num
 from formwright.ir.inline import inlined
-from formwright.ir.interval import Interval
+from formwright.ir.interval import Interval, bounds
 from formwright.ir.rewrite import free_names, substitute
 from formwright.ir.template import Constraint, Template
 from formwright.milp.problem import objective_expression, scope_conditions
@@ -35,6 +35,10 @@ class Need:
     fields: frozenset[str] = frozenset()
     need: Expr | None = None
     room: Expr | None = None
+    left: Expr | None = None
+    """``need`` over atoms and fields."""
+    strict: bool = False
+    """The need must be below the room, not at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,8 @@ def formulate(
             if not told_.value:
                 return f"{template.name}: {name} excludes {kernel.name}"
             continue
-        scope.append(told_)
+        if bounds(told_, put.ranges).lo < 1:  # Else it holds on every chip of the library.
+            scope.append(told_)
     constraints = [(c, put(c.condition)) for c in small.constraints]
     time = put(objective_expression(small.cost.bounds))
     energy = None if small.cost.energy is None else put(small.cost.energy)
@@ -222,6 +227,10 @@ def _need(constraint: Constraint, closed: Expr, put: _Places, splitter: Splitter
         return Need(condition, remainder)
     room = put(Var(f"chip.{constraint.wall}"))
     behind = frozenset(n.removeprefix("chip.") for n in free_names(room) & put.fields)
-    left = getattr(constraint.condition, "left", None)
-    assert left is not None, "a wall is a comparison (rule L12)"
-    return Need(condition, remainder, constraint.wall, behind, put(left), room)
+    told = constraint.condition
+    if not isinstance(told, Compare):
+        raise AssertionError("a wall is a comparison (rule L11)")
+    need = put(told.left)
+    left = splitter.remainder(need)
+    strict = told.op == "<"
+    return Need(condition, remainder, constraint.wall, behind, need, room, left, strict)

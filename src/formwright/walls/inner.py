@@ -16,10 +16,13 @@ from formwright.base.digest import digest
 from formwright.chip.library import Box, Library, Point
 from formwright.ir.template import Template
 from formwright.walls.core import NONE, Answer, Chosen, Walls
+from formwright.walls.floors import menus_of
 from formwright.walls.formulation import formulate
+from formwright.walls.narrow import narrowed
 from formwright.walls.objective import Joined, Joiner, Parts
 from formwright.walls.problem import CodesignProblem, Coefficients, Kernel, ScenarioSpec
-from formwright.walls.table import Table, tabulated
+from formwright.walls.slices import slices_of
+from formwright.walls.table import Span, Table, tabulated
 from formwright.walls.works import Design, Work
 
 Key = tuple[Any, ...]
@@ -56,6 +59,7 @@ class TemplateInner:
         self.works = works
         self.store = store
         self._joiner = Joiner(problem)
+        self._menus = menus_of(problem.library)
         self._read = {n: self._places(w.fields) for n, w in works.items()}
         self._answers: dict[tuple[Point, Walls], Answer] = {}
         self._parts: dict[Key, Parts | None] = {}
@@ -70,6 +74,13 @@ class TemplateInner:
     @property
     def walls(self) -> tuple[str, ...]:
         named = frozenset[str]().union(*(w.walls for w in self.works.values()))
+        return tuple(f.name for f in self.library.fields if f.name in named)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The fields that some cost or the left side of some wall reads."""
+        shapes = [t.formulation for w in self.works.values() for t in w.tables]
+        named = {f for shape in shapes for f in shape.cost_fields}
         return tuple(f.name for f in self.library.fields if f.name in named)
 
     @property
@@ -116,28 +127,34 @@ class TemplateInner:
 
     def lower(self, box: Box) -> float:
         """No chip of ``box`` reaches an objective below this, with any software."""
-        menus = [f.menu for f in self.library.fields]
-        span = {
-            f"chip.{f.name}": (menu[lo], menu[hi])
-            for f, menu, (lo, hi) in zip(self.library.fields, menus, box, strict=True)
-        }
+        span = self._span(box)
         parts: dict[str, Any] = {}
         for name, work in self.works.items():
             key = (name, *(box[i] for i in self._read[name]))
             if key not in self._below:
-                front = self._joiner.fronts
-                self._below[key] = work.lower_front(span) if front else work.least_time(span)
+                self._below[key] = self._bound(work, box, span)
             parts[name] = self._below[key]
             if parts[name] is None or parts[name] == inf:
                 return inf
         return self._joiner.below(parts, self.reference)
+
+    def narrowed(self, box: Box, cutoff: float) -> "TemplateInner":
+        """For :meth:`lower` of parts of ``box``: designs that no software below ``cutoff`` has
+        there are left out. Where all costs are sliced, bounds read no rows: nothing changes."""
+        if not self._joiner.fronts and all(w.slices and all(w.slices) for w in self.works.values()):
+            return self
+        times = {name: float(time) for name, time in self.reference.items()}
+        works = narrowed(self.works, self.problem, times, self._span(box), self._menus, cutoff)
+        inner = TemplateInner(self.problem, works, self.store)
+        inner._times = dict(self.reference)
+        return inner
 
     def only(self, software: Answer) -> "TemplateInner":
         """The same problem with the designs of each kernel cut down to those of ``software``."""
         taken: dict[str, list[Chosen]] = {}
         for each in software.software.values():
             taken.setdefault(each.work, []).append(each)
-        works = {n: _cut(w, taken.get(n, [])) for n, w in self.works.items()}
+        works = {n: _cut(w, taken.get(n, []), self.library) for n, w in self.works.items()}
         inner = TemplateInner(self.problem, works, self.store)
         inner._times = dict(self.reference)
         return inner
@@ -163,7 +180,7 @@ class TemplateInner:
         gone = removed & work.walls
         key = (name, gone, *(point[i] for i in self._read[name]))
         if key not in self._parts:
-            self._parts[key] = self._joiner.part(work, chip, gone)
+            self._parts[key] = self._joiner.part(work, point, chip, gone)
         return self._parts[key]
 
     def _kept_design(
@@ -179,6 +196,15 @@ class TemplateInner:
     def _chip(self, point: Point) -> dict[str, int | Fraction]:
         pairs = zip(self.library.fields, point, strict=True)
         return {f"chip.{f.name}": f.menu[i] for f, i in pairs}
+
+    def _span(self, box: Box) -> dict[str, tuple[int | Fraction, int | Fraction]]:
+        pairs = zip(self.library.fields, box, strict=True)
+        return {f"chip.{f.name}": (f.menu[lo], f.menu[hi]) for f, (lo, hi) in pairs}
+
+    def _bound(self, work: Work, box: Box, span: Span) -> Any:
+        if self._joiner.fronts:
+            return work.lower_front(span, self._menus)
+        return work.least_time(box, span, self._menus)
 
     def _places(self, fields: frozenset[str]) -> tuple[int, ...]:
         return tuple(i for i, f in enumerate(self.library.fields) if f.name in fields)
@@ -234,7 +260,7 @@ def _work(kernel: Kernel, problem: CodesignProblem, store: Store, energy: bool) 
         told = f"no template takes kernel {kernel.name}: {named or 'none is given'}"
         empty = [f"{t.formulation.template.name} has no design" for t in tables]
         raise InputError([Diagnostic(told, None, "; ".join([*refused, *empty]) or None)])
-    return Work(kernel.name, tables, refused)
+    return _sliced(kernel.name, tables, refused, problem.library)
 
 
 def _needs_energy(problem: CodesignProblem) -> bool:
@@ -270,7 +296,13 @@ def _token_faults(problem: CodesignProblem) -> list[Diagnostic]:
     ]
 
 
-def _cut(work: Work, chosen: Sequence[Chosen]) -> Work:
+def _sliced(
+    name: str, tables: tuple[Table, ...], refused: tuple[str, ...], library: Library
+) -> Work:
+    return Work(name, tables, refused, tuple(slices_of(t, library) for t in tables))
+
+
+def _cut(work: Work, chosen: Sequence[Chosen], library: Library) -> Work:
     """``work`` with the designs of ``chosen`` alone."""
     tables = []
     for table in work.tables:
@@ -278,4 +310,4 @@ def _cut(work: Work, chosen: Sequence[Chosen]) -> Work:
         designs = {tuple(c.assignment.items()): c.assignment for c in chosen if c.template == name}
         if designs:
             tables.append(table.of_designs(list(designs.values())))
-    return Work(work.name, tuple(tables), work.refused)
+    return _sliced(work.name, tuple(tables), work.refused, library)

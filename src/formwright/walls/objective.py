@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from formwright.base.diagnostics import Diagnostic, InputError
+from formwright.chip.library import Point
 from formwright.walls.core import Answer, Chosen, ScenarioAnswer
 from formwright.walls.fronts import (
     Pair,
@@ -63,21 +64,21 @@ class Joiner:
         )
         self.fronts = product
 
-    def part(self, work: Work, chip: Chip, removed: Removed) -> Parts | None:
+    def part(self, work: Work, point: Point, chip: Chip, removed: Removed) -> Parts | None:
         """What the kernel gives at ``chip``; ``None`` where it has no program."""
         if self.limited:
-            designs = self._all_fronts(work, chip, removed)
+            designs = self._all_fronts(work, point, chip, removed)
             return designs or None
         if self.fronts:
             return tuple(work.front(chip, removed)) or None
-        best = work.best(chip, removed)
+        best = work.best(point, chip, removed)
         return None if best is None else (best,)
 
-    def _all_fronts(self, work: Work, chip: Chip, removed: Removed) -> Parts:
+    def _all_fronts(self, work: Work, point: Point, chip: Chip, removed: Removed) -> Parts:
         """Designs that are on a front of some kind that a limit can ask for."""
         powers = {s.limits.power for s in self.problem.scenarios if s.limits.power is not None}
         found: dict[tuple[str, tuple[tuple[str, int], ...]], Design] = {}
-        best = work.best(chip, removed)
+        best = work.best(point, chip, removed)
         designs = [] if best is None else [best]
         for power in (Fraction(0), *sorted(powers)):
             designs += work.rows_in_front(chip, removed, power)

@@ -182,7 +182,8 @@ def _scaled(expr: Expr) -> tuple[Fraction, Expr]:
         case Cond(cond, then, other):
             parts = [_scaled_term(then), _scaled_term(other)]
             common = _content([f for f, _ in parts])
-            return common, Cond(cond, *(_times(f / common, e) for f, e in parts))
+            left, right = (_times(f / common, e) for f, e in parts)
+            return common, Cond(cond, left, right)
         case _:
             return Fraction(1), expr
 

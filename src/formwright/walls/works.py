@@ -3,19 +3,23 @@
 Floats with proven ends pick the rows that may be best; those are compared exactly.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from formwright.base.diagnostics import Diagnostic, InputError
+from formwright.chip.library import Box, Point
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Expr, Scalar
 from formwright.ir.int_arrays import Array
+from formwright.walls.floors import Menus, floored
 from formwright.walls.formulation import Formulation
 from formwright.walls.fronts import lower_hull, staircase
+from formwright.walls.slices import Slices
 from formwright.walls.table import Priced, Span, Table, in_scope
 
 Chip = Mapping[str, int | Fraction]
@@ -51,8 +55,8 @@ class Slack(Mapping[str, Fraction]):
                 continue
             left = Fraction(evaluate(need.room, values)) - Fraction(evaluate(need.need, values))
             named[need.wall] = min(left, named.get(need.wall, left))
-            for field in need.fields:
-                behind[field] = min(left, behind.get(field, left))
+            for name in need.fields:
+                behind[name] = min(left, behind.get(name, left))
         return {**behind, **named}
 
     def __getitem__(self, name: str) -> Fraction:
@@ -79,6 +83,16 @@ class Design:
     slack: Slack
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a table offers on a chip: nothing takes less than ``least``, something at most
+    ``ceiling``; ``below`` gives the rows that may cost at most a number, and which surely fit."""
+
+    least: float
+    ceiling: float
+    below: Callable[[float], tuple[Array, Array]]
+
+
 @dataclass(slots=True)
 class Work:
     """A kernel with a table for each template that takes part, in the order given.
@@ -89,6 +103,9 @@ class Work:
     name: str
     tables: tuple[Table, ...]
     refused: tuple[str, ...] = ()
+    slices: tuple[Slices | None, ...] = ()
+    """By table; empty for none of them."""
+    known: dict[tuple[Any, ...], tuple[Fraction, ...]] = field(default_factory=dict)
 
     @property
     def fields(self) -> frozenset[str]:
@@ -99,21 +116,46 @@ class Work:
     def walls(self) -> frozenset[str]:
         return frozenset(f for t in self.tables for n in t.formulation.needs for f in n.fields)
 
-    def best(self, chip: Chip, removed: Removed) -> Design | None:
-        """The least time; ties go to the earlier template, then its ``prefer``, then decisions."""
-        priced = self._priced(chip, removed)
-        ceiling = min((_ceiling(p) for _, p in priced), default=inf)
+    def best(self, point: Point, chip: Chip, removed: Removed) -> Design | None:
+        """The least time; ties go to the earlier template, then its ``prefer``, then decisions.
+
+        ``chip`` has the fields of the chip at ``point``.
+        """
+        offers = [self._offer(i, point, chip, removed) for i in range(len(self.tables))]
+        ceiling = min((o.ceiling for o in offers if o is not None), default=inf)
         found: list[tuple[tuple[Fraction | int, ...], Table, int]] = []
-        for number, (table, price) in enumerate(priced):
-            rows = _rows(price.time.lo, table.count)
-            open_ = np.logical_and(price.open, rows <= ceiling)
-            places = np.flatnonzero(np.broadcast_to(open_, (table.count,)))
-            for place, order in _ordered(table, places, chip, removed):
+        for number, (table, offer) in enumerate(zip(self.tables, offers, strict=True)):
+            if offer is None or offer.least > ceiling:
+                continue
+            places, certain = offer.below(ceiling)
+            if not certain.all():
+                places = table.admitted(places, chip, removed)
+            for place, order in self._ordered(table, places, chip):
                 found.append(((order[0], number, *order[1:]), table, place))
         if not found:
             return None
         _, table, place = min(found, key=lambda item: item[0])
-        return _design(table, place, chip)
+        return self._design(table, place, chip)
+
+    @property
+    def _slices(self) -> tuple[Slices | None, ...]:
+        return self.slices or (None,) * len(self.tables)
+
+    def _offer(self, number: int, point: Point, chip: Chip, removed: Removed) -> Offer | None:
+        table, slices = self.tables[number], self._slices[number]
+        if slices is not None:
+            places = dict(enumerate(point))
+            found = slices.at(places, removed)
+            if found is None:
+                return None
+            cell = slices.cell(point, removed)
+            return Offer(
+                float(found.least[cell]),
+                float(found.ceiling[cell]),
+                lambda ceiling: found.candidates(cell, ceiling),
+            )
+        price = table.priced(_span(chip), removed)
+        return None if price is None else _offered(price, table.count)
 
     def front(self, chip: Chip, removed: Removed) -> list[Design]:
         """The lower hull of time and energy, exactly, by ascending time."""
@@ -130,24 +172,28 @@ class Work:
         for table, price in self._priced(chip, removed):
             places = _front_places(table, price, power, near_hull)
             for place in table.admitted(places, chip, removed):
-                found.append(_design(table, int(place), chip))
+                found.append(self._design(table, int(place), chip))
         return found
 
-    def least_time(self, span: Span, removed: Removed = frozenset()) -> float:
-        """No design on any chip of ``span`` takes less; ``inf`` where none has a design."""
+    def least_time(self, box: Box, span: Span, menus: Menus) -> float:
+        """No design on any chip of ``box``, whose fields range over ``span``, takes less; ``inf``
+        where none has a design."""
         best = inf
-        for table in self.tables:
-            price = table.priced(span, removed)
-            if price is not None:
-                rows = np.where(price.open, _rows(price.time.lo, table.count), inf)
-                best = min(best, float(rows.min()))
+        for table, slices in zip(self.tables, self._slices, strict=True):
+            least = None if slices is None else slices.below(box)
+            if least is None:
+                price = floored(table, span, menus)
+                if price is None:
+                    continue
+                least = _offered(price, table.count).least
+            best = min(best, least)
         return best
 
-    def lower_front(self, span: Span) -> tuple[Array, Array] | None:
+    def lower_front(self, span: Span, menus: Menus) -> tuple[Array, Array] | None:
         """Times and energies of a hull that no design on any chip of ``span`` is below."""
         times, energies = [], []
         for table in self.tables:
-            price = table.priced(span, frozenset())
+            price = floored(table, span, menus)
             if price is None or price.energy is None:
                 continue
             open_ = np.broadcast_to(np.asarray(price.open), (table.count,))
@@ -155,11 +201,7 @@ class Work:
             energies.append(_rows(price.energy.lo, table.count)[open_])
         if not times:
             return None
-        return _float_hull(np.concatenate(times), np.concatenate(energies))
-
-    def excluding(self, chip: Chip) -> tuple[str, ...]:
-        """Walls any one of which would have to be removed for some design to fit, if there are."""
-        return tuple(w for w in sorted(self.walls) if self.best(chip, frozenset({w})) is not None)
+        return float_hull(np.concatenate(times), np.concatenate(energies))
 
     def kept(self, template: str, assignment: Mapping[str, int], chip: Chip) -> Design | None:
         """What one design costs on a chip; ``None`` where a wall or the scope excludes it."""
@@ -173,6 +215,42 @@ class Work:
         time = Fraction(evaluate(shape.time.whole, values))
         energy = None if shape.energy is None else Fraction(evaluate(shape.energy.whole, values))
         return Design(template, assignment, time, energy, Slack(shape, assignment, chip))
+
+    def _ordered(
+        self, table: Table, places: Array, chip: Chip
+    ) -> list[tuple[int, tuple[Fraction, ...]]]:
+        """The best of some rows, with time and ``prefer`` exactly; rows stand in order of
+        decisions."""
+        if not places.size:
+            return []
+        orders = [self._figures(table, int(p), chip) for p in places]
+        best = min(range(len(orders)), key=lambda i: (orders[i], i))
+        return [(int(places[best]), orders[best])]
+
+    def _figures(self, table: Table, place: int, chip: Chip) -> tuple[Fraction, ...]:
+        """Time and ``prefer`` of a row, remembered by what the costs read of the chip."""
+        shape = table.formulation
+        key = (id(table), place, *(chip[f"chip.{f}"] for f in shape.cost_fields))
+        if key not in self.known:
+            values: dict[str, Scalar] = {**chip, **table.design(place)}
+            try:
+                exact = [Fraction(evaluate(f.whole, values)) for f in (shape.time, *shape.prefer)]
+            except EvaluationError as error:
+                what = f"{shape.template.name} for {shape.kernel}"
+                told = f"{what}: the cost has no value: {error.message}"
+                raise InputError([Diagnostic(told, error.span)]) from None
+            self.known[key] = tuple(exact)
+        return self.known[key]
+
+    def _design(self, table: Table, place: int, chip: Chip) -> Design:
+        shape = table.formulation
+        assignment = table.design(place)
+        time, *_ = self._figures(table, place, chip)
+        energy = None
+        if shape.energy is not None:
+            energy = Fraction(evaluate(shape.energy.whole, {**chip, **assignment}))
+        name = shape.template.name
+        return Design(name, assignment, time, energy, Slack(shape, assignment, chip))
 
     def _priced(self, chip: Chip, removed: Removed) -> list[tuple[Table, Priced]]:
         span = _span(chip)
@@ -188,38 +266,17 @@ def _rows(column: float | Array, count: int) -> Array:
     return np.broadcast_to(np.asarray(column, dtype=np.float64), (count,))
 
 
-def _ceiling(price: Priced) -> float:
-    """Some design surely costs no more than this; ``inf`` where none is sure to fit."""
-    rows = np.where(price.sure, price.time.hi, inf)
-    return float(rows.min())
+def _offered(price: Priced, count: int) -> Offer:
+    lo, hi = _rows(price.time.lo, count), _rows(price.time.hi, count)
+    open_ = np.broadcast_to(np.asarray(price.open), (count,))
+    sure = np.broadcast_to(np.asarray(price.sure), (count,))
 
+    def below(ceiling: float) -> tuple[Array, Array]:
+        places = np.flatnonzero(open_ & ~(lo > ceiling))
+        return places, sure[places]
 
-def _ordered(
-    table: Table, places: Array, chip: Chip, removed: Removed
-) -> list[tuple[int, tuple[Fraction, ...]]]:
-    """The best of some rows, with time and ``prefer`` exactly; rows stand in order of decisions."""
-    places = table.admitted(places, chip, removed)
-    if not places.size:
-        return []
-    shape = table.formulation
-    try:
-        columns = [table.exact(f.whole, places, chip) for f in (shape.time, *shape.prefer)]
-    except EvaluationError as error:
-        told = f"{shape.template.name} for {shape.kernel}: the cost has no value: {error.message}"
-        raise InputError([Diagnostic(told, error.span)]) from None
-    orders = list(zip(*columns, strict=True))
-    best = min(range(len(orders)), key=lambda i: (orders[i], i))
-    return [(int(places[best]), orders[best])]
-
-
-def _design(table: Table, place: int, chip: Chip) -> Design:
-    shape = table.formulation
-    assignment = table.design(place)
-    values: dict[str, Scalar] = {**chip, **assignment}
-    time = Fraction(evaluate(shape.time.whole, values))
-    energy = None if shape.energy is None else Fraction(evaluate(shape.energy.whole, values))
-    name = shape.template.name
-    return Design(name, assignment, time, energy, Slack(shape, assignment, chip))
+    least = float(np.min(np.where(open_, lo, inf), initial=inf))
+    return Offer(least, float(np.min(np.where(sure, hi, inf), initial=inf)), below)
 
 
 def _held(condition: Expr, values: Mapping[str, Scalar]) -> bool:
@@ -282,7 +339,8 @@ def _near_hull(first: Array, second: Array, sure: Array) -> Array:
     return np.flatnonzero((second <= line + reach) | (first < x[0]))
 
 
-def _float_hull(first: Array, second: Array) -> tuple[Array, Array] | None:
+def float_hull(first: Array, second: Array) -> tuple[Array, Array] | None:
+    """The lower left hull of points, by ascending first number; ``None`` without points."""
     if not first.size:
         return None
     places = staircase(first, second, second)
