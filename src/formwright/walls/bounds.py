@@ -16,7 +16,7 @@ from time import perf_counter
 from formwright.chip.library import Box, Point
 from formwright.walls.attempt import Attempt
 from formwright.walls.core import Answer
-from formwright.walls.counting import Counted
+from formwright.walls.counting import Bounds, Counted
 from formwright.walls.outcome import Outcome
 
 
@@ -57,6 +57,10 @@ def close(
     return _Search(attempt, Until() if until is None else until, software).run(known)
 
 
+_Node = tuple[float, int, Box, Bounds]
+"""Its bound, a number that settles ties, the box, and where its parts are bounded."""
+
+
 class _Search:
     def __init__(self, attempt: Attempt, until: Until, software: Answer | None) -> None:
         self.attempt = attempt
@@ -66,27 +70,26 @@ class _Search:
         self.software = software
         self.ceded = inf
         """The least bound of a box that was left because it cannot gain more than the gap."""
-        self._heap: list[tuple[float, int, Box]] = []
+        self._heap: list[_Node] = []
         self._pushed = 0
 
     def run(self, known: Point | None) -> Outcome:
         began, asked = perf_counter(), self.inner.relaxations
         if known is not None and self.attempt.admits(known):
             self.ask(known)
-        self.push(self.inner.library.whole, -inf)
+        whole = self.areas.cut(self.inner.library.whole, self.attempt.budget)
+        if whole is not None:
+            bounds = self.inner.bounds(self.software)
+            self.queue(whole, bounds.lower(whole), bounds)
         stopped = ""
-        while self._heap:
-            low, _, box = self._heap[0]
-            if self.hopeless(low):
-                break
+        while self._heap and not self.hopeless(self._heap[0][0]):
             if perf_counter() - began > self.until.seconds:
                 stopped = f"stopped after {self.until.seconds:g} s"
                 break
             if self.inner.relaxations - asked > self.until.relaxations:
                 stopped = f"stopped after {self.until.relaxations} bounds"
                 break
-            heappop(self._heap)
-            self.open(box, low)
+            self.open(*heappop(self._heap))
         return self.ended(stopped)
 
     def ask(self, point: Point) -> None:
@@ -95,48 +98,38 @@ class _Search:
         else:
             self.attempt.keep(point, self.software)
 
-    def lower(self, box: Box) -> float:
-        if self.software is None:
-            return self.inner.lower(box)
-        return self.inner.lower_of(box, self.software)
+    @property
+    def cutoff(self) -> float:
+        """Objectives from here on are no better than the best by more than the gap."""
+        best = self.attempt.objective
+        return inf if best is None else float(best) * (1 - self.until.gap)
 
     def hopeless(self, low: float) -> bool:
-        """Nothing with bound ``low`` improves on the best by more than the gap."""
-        best = self.attempt.objective
-        return low == inf or (best is not None and low >= float(best) * (1 - self.until.gap))
+        return low >= self.cutoff
 
-    def push(self, box: Box, parent: float) -> None:
-        """Queue what the budget leaves of ``box``; its parent's bound holds for it too."""
-        left = self.areas.cut(box, self.attempt.budget)
-        if left is None:
-            return
-        self.queue(left, max(parent, self.lower(left)))
-
-    def queue(self, box: Box, low: float) -> None:
+    def queue(self, box: Box, low: float, bounds: Bounds) -> None:
         if self.hopeless(low):
             self.ceded = min(self.ceded, low)
             return
         self._pushed += 1
-        heappush(self._heap, (low, self._pushed, box))
+        heappush(self._heap, (low, self._pushed, box, bounds))
 
-    def open(self, box: Box, low: float) -> None:
+    def open(self, low: float, _: int, box: Box, bounds: Bounds) -> None:
         """Try a chip of the box; split what it does not settle."""
-        point = tuple(end for end, _ in box)
         if all(first == last for first, last in box):
+            point = tuple(end for end, _ in box)
             if self.attempt.admits(point):
                 self.ask(point)
             return
+        bounds = bounds.narrowed(box, self.cutoff)
         for candidate in self.candidates(box):
-            if not self.hopeless(self.lower_at(candidate)):
-                self.polish(candidate)
+            if not self.hopeless(_at(bounds, candidate)):
+                self.polish(candidate, box, bounds)
         if self.hopeless(low):
             self.ceded = min(self.ceded, low)
             return
-        for half, bound in self.split(box, low):
-            self.queue(half, bound)
-
-    def lower_at(self, point: Point) -> float:
-        return self.lower(tuple((place, place) for place in point))
+        for half, bound in self.split(box, low, bounds):
+            self.queue(half, bound, bounds)
 
     def candidates(self, box: Box) -> Iterator[Point]:
         """Chips of the box likely to be good: its upper end, or filled up to the budget."""
@@ -161,60 +154,64 @@ class _Search:
                 point = (*point[:at], low, *point[at + 1 :])
             yield point
 
-    def polish(self, point: Point) -> None:
+    def polish(self, point: Point, box: Box, bounds: Bounds) -> None:
         """Solve ``point`` after steps of single fields, ever smaller, that lower its bound."""
-        low = self.lower_at(point)
-        step = max(len(f.menu) for f in self.inner.library.fields) // 2
+        low = _at(bounds, point)
+        step = max(last - first for first, last in box)
         while step >= 1:
-            moved = False
-            for stepped in self.neighbours(point, step):
-                bound = self.lower_at(stepped)
-                if bound < low:
-                    point, low, moved = stepped, bound, True
-            if not moved:
+            near = [p for p in _neighbours(point, box, step) if self.attempt.admits(p)]
+            best = min(near, key=lambda p: _at(bounds, p), default=point)
+            if _at(bounds, best) < low:
+                point, low = best, _at(bounds, best)
+            else:
                 step //= 2
         if not self.hopeless(low):
             self.ask(point)
 
-    def neighbours(self, point: Point, step: int) -> Iterator[Point]:
-        for field in self.inner.library.fields:
-            for signed in (-step, step):
-                stepped = self.inner.library.stepped(point, field.name, signed)
-                if stepped is not None and self.attempt.admits(stepped):
-                    yield stepped
-
-    def split(self, box: Box, low: float) -> list[tuple[Box, float]]:
+    def split(self, box: Box, low: float, bounds: Bounds) -> list[tuple[Box, float]]:
         """The halves along the field whose halves have the best bounds."""
         best: list[tuple[Box, float]] = []
         score = (-inf, -inf)
         for at, (first, last) in enumerate(box):
             if first == last:
                 continue
-            halves = self.halves(box, at, low)
-            bounds = sorted(bound for _, bound in halves)
-            found = (bounds[0], sum(bounds)) if bounds else (inf, inf)
-            if not best or found > score:
-                best, score = halves, found
+            halves = self.halves(box, at, low, bounds)
             if not halves:
                 return []
+            lows = sorted(bound for _, bound in halves)
+            found = (lows[0], lows[-1] if len(lows) > 1 else inf)
+            if not best or found > score:
+                best, score = halves, found
         return best
 
-    def halves(self, box: Box, at: int, low: float) -> list[tuple[Box, float]]:
+    def halves(self, box: Box, at: int, low: float, bounds: Bounds) -> list[tuple[Box, float]]:
         first, last = box[at]
         middle = (first + last) // 2
         found: list[tuple[Box, float]] = []
         for part in ((first, middle), (middle + 1, last)):
             left = self.areas.cut((*box[:at], part, *box[at + 1 :]), self.attempt.budget)
             if left is not None:
-                found.append((left, max(low, self.lower(left))))
+                found.append((left, max(low, bounds.lower(left))))
         return found
 
     def ended(self, stopped: str) -> Outcome:
         best = self.attempt.objective
-        left = min([self.ceded, *(low for low, _, _ in self._heap)])
+        left = min([self.ceded, *(node[0] for node in self._heap)])
         if left == inf and best is None:
             return self.attempt.outcome(note="no chip within the budget has a program")
         if left == -inf:
             return self.attempt.outcome(note=stopped)
         bounds = [b for b in (best, None if left == inf else Fraction(left)) if b is not None]
         return self.attempt.outcome(bound=min(bounds), note=stopped)
+
+
+def _at(bounds: Bounds, point: Point) -> float:
+    return bounds.lower(tuple((place, place) for place in point))
+
+
+def _neighbours(point: Point, box: Box, step: int) -> Iterator[Point]:
+    """Chips of ``box`` one field and ``step`` places away."""
+    for at, (first, last) in enumerate(box):
+        for place in (point[at] - step, point[at] + step):
+            if first <= place <= last:
+                yield (*point[:at], place, *point[at + 1 :])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import inf
 from time import perf_counter
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -18,6 +19,15 @@ class Restrictable(Protocol):
 
     def only(self, software: Answer) -> Inner:
         """The same problem, each work left with its design in ``software``."""
+        ...
+
+
+@runtime_checkable
+class Narrowing(Protocol):
+    """An inner problem that leaves out what does not matter for the chips of a box."""
+
+    def narrowed(self, box: Box, cutoff: float) -> Inner:
+        """An inner problem whose ``lower`` holds for objectives below ``cutoff`` in ``box``."""
         ...
 
 
@@ -48,8 +58,7 @@ class Counted:
         self.spent = 0.0
         self._solved: set[tuple[Point, Walls]] = set()
         self._kept: set[tuple[Point, _Software]] = set()
-        self._bounds: dict[tuple[Box, _Software | None], float] = {}
-        self._cut_down: dict[_Software, Inner] = {}
+        self._bounds: dict[_Software | None, Bounds] = {}
 
     @property
     def library(self) -> Library:
@@ -63,7 +72,7 @@ class Counted:
         """As of :class:`~formwright.walls.core.Inner`."""
         key = (point, removed)
         if key not in self.shared.solved:
-            self.shared.solved[key] = self._timed(lambda: self.inner.solve(point, removed))
+            self.shared.solved[key] = self.timed(lambda: self.inner.solve(point, removed))
         answer, seconds = self.shared.solved[key]
         if key not in self._solved:
             self._solved.add(key)
@@ -75,7 +84,7 @@ class Counted:
         """As of :class:`~formwright.walls.core.Inner`."""
         key = (point, _identity(software))
         if key not in self.shared.kept:
-            self.shared.kept[key] = self._timed(lambda: self.inner.keep(point, software))
+            self.shared.kept[key] = self.timed(lambda: self.inner.keep(point, software))
         answer, seconds = self.shared.kept[key]
         if key not in self._kept:
             self._kept.add(key)
@@ -85,21 +94,24 @@ class Counted:
 
     def lower(self, box: Box) -> float:
         """As of :class:`~formwright.walls.core.Inner`. Not shared: few boxes recur."""
-        return self._lower(self.inner, box, None)
+        return self.bounds().lower(box)
 
     @property
     def restrictable(self) -> bool:
-        """:meth:`lower_of` can be asked."""
+        """:meth:`bounds` can be asked for a software."""
         return isinstance(self.inner, Restrictable)
 
-    def lower_of(self, box: Box, software: Answer) -> float:
-        """No chip of ``box`` runs ``software`` with an objective below this."""
-        key = _identity(software)
-        if key not in self._cut_down:
-            if not isinstance(self.inner, Restrictable):
-                raise TypeError("the inner problem cannot be cut down to one software")
-            self._cut_down[key] = self.inner.only(software)
-        return self._lower(self._cut_down[key], box, key)
+    def bounds(self, software: Answer | None = None) -> "Bounds":
+        """Bounds of boxes of chips that run ``software``, or each its best."""
+        key = None if software is None else _identity(software)
+        if key not in self._bounds:
+            inner = self.inner
+            if software is not None:
+                if not isinstance(inner, Restrictable):
+                    raise TypeError("the inner problem cannot be cut down to one software")
+                inner = inner.only(software)
+            self._bounds[key] = Bounds(self, inner)
+        return self._bounds[key]
 
     def asked(self) -> tuple[tuple[Point, Walls], ...]:
         """The distinct inner problems so far, for a journal."""
@@ -117,19 +129,44 @@ class Counted:
         self.solves = len(self._solved)
         self.evaluations, self.relaxations, self.seconds = evaluations, relaxations, seconds
 
-    def _lower(self, inner: Inner, box: Box, key: _Software | None) -> float:
-        if (box, key) not in self._bounds:
-            self._bounds[box, key], seconds = self._timed(lambda: inner.lower(box))
-            self.relaxations += 1
-            self.seconds += seconds
-        return self._bounds[box, key]
-
-    def _timed(self, ask: Callable[[], _R]) -> tuple[_R, float]:
+    def timed(self, ask: Callable[[], _R]) -> tuple[_R, float]:
+        """What ``ask`` answers and the seconds it took, which count as spent."""
         began = perf_counter()
         found = ask()
         seconds = perf_counter() - began
         self.spent += seconds
         return found, seconds
+
+
+class Bounds:
+    """Lower bounds of boxes, each counted once, from designs that matter for the boxes asked."""
+
+    def __init__(self, counted: Counted, inner: Inner, cutoff: float = inf) -> None:
+        self._counted = counted
+        self._inner = inner
+        self._cutoff = cutoff
+        self._known: dict[Box, float] = {}
+
+    def lower(self, box: Box) -> float:
+        """No chip of ``box`` has an objective below this.
+
+        It is at most the cutoff of the narrowing: of objectives above that nothing is known.
+        """
+        if box not in self._known:
+            low, seconds = self._counted.timed(lambda: self._inner.lower(box))
+            self._known[box] = min(low, self._cutoff)
+            self._counted.relaxations += 1
+            self._counted.seconds += seconds
+        return self._known[box]
+
+    def narrowed(self, box: Box, cutoff: float) -> "Bounds":
+        """For parts of ``box`` and objectives below ``cutoff`` only."""
+        inner = self._inner
+        if not isinstance(inner, Narrowing):
+            return self
+        left, seconds = self._counted.timed(lambda: inner.narrowed(box, cutoff))
+        self._counted.seconds += seconds
+        return Bounds(self._counted, left, min(cutoff, self._cutoff))
 
 
 def _identity(software: Answer) -> _Software:
