@@ -15,6 +15,7 @@ from population_samples import (
 )
 
 from formwright.chip import load_chip
+from formwright.contract.matching import matches
 from formwright.contract.operators import operator
 from formwright.lang import load
 from formwright.population import Clock, Population, chip_key, key_of_values, open_population
@@ -134,3 +135,18 @@ def test_a_chip_is_known_by_its_figures_and_not_by_its_name() -> None:
     other = key_of_values("illustrative", values | {"chip.clock": 1})
     assert other.digest != key_of_values("illustrative", values).digest
     assert key_of_values("a", values).digest == key_of_values("b", values).digest
+
+
+def test_what_is_drawn_is_what_matches_and_nothing_else(population: Population) -> None:
+    """Rows are asked for by tensors and formula before any text is parsed: none is lost by it."""
+    names = ("direct_gemm", "gemm_silu_panels_ahead", "gemm_int8_panels_ahead", "gemv_rows")
+    names = (*names, "decode_attention_heads", "prefill_attention_blocks")
+    loaded = [load(name) for name in names]
+    for source, _ in loaded:
+        population.add_template(source.text)
+    for name in ("gemm", "gemm_int8", "gemv", "decode_attention", "prefill_attention"):
+        contract = operator(name).contract()
+        claimed = {template.name for _, template in loaded if not matches(template, contract)}
+        drawn = {c.entry.name for c in population.covering(contract, shelf=True)}
+        assert drawn == claimed
+        assert len(claimed) == 1

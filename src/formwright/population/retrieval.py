@@ -9,7 +9,8 @@ a second.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, islice
+from typing import TypeVar
 
 from formwright.base.diagnostics import InputError
 from formwright.base.digest import digest
@@ -22,6 +23,8 @@ from formwright.lang.parser import parse
 from formwright.population.describing import line_words
 from formwright.population.entries import Entry, Fact, KeptFact
 from formwright.population.signature import Signature, likeness, signature_of
+
+T = TypeVar("T")
 
 SEATS = 8
 """Templates of one niche that are drawn at most. The others stay: another chip may seat them."""
@@ -112,14 +115,26 @@ def _compared(fact: Fact) -> tuple[object, ...]:
     return (work.contract, shape, work.threads, fact.machine, fact.quantity, fact.evidence)
 
 
-def seated(entries: Iterable[Entry], order: Quality, seats: int) -> tuple[Entry, ...]:
-    """At most ``seats`` of each niche, the niches in turn: proved before reopened before shelf."""
+def seated(
+    entries: Iterable[Entry],
+    order: Quality,
+    seats: int,
+    covers: Callable[[Entry], Template | None],
+) -> tuple[tuple[Entry, Template], ...]:
+    """At most ``seats`` of each niche that cover, the niches in turn.
+
+    Proved before reopened before shelf, then by ``order``. ``covers`` is asked (it parses) in this
+    order, until a niche has its seats.
+    """
     found = sorted(entries, key=lambda e: e.niche)
-    niches = [
-        sorted(group, key=lambda e: (_standing(e), *order(e)))[:seats]
-        for _, group in groupby(found, key=lambda e: e.niche or e.digest)
-    ]
-    niches.sort(key=lambda members: (_standing(members[0]), *order(members[0])))
+    niches = []
+    for _, group in groupby(found, key=lambda e: e.niche):
+        members = sorted(group, key=lambda e: (_standing(e), *order(e)))
+        pairs = ((e, covers(e)) for e in members)
+        taken = [(e, t) for e, t in islice((p for p in pairs if p[1] is not None), seats) if t]
+        if taken:
+            niches.append(taken)
+    niches.sort(key=lambda taken: (_standing(taken[0][0]), *order(taken[0][0])))
     return tuple(_in_turn(niches))
 
 
@@ -127,7 +142,7 @@ def _standing(entry: Entry) -> int:
     return 2 if not entry.admitted else 1 if entry.reopened else 0
 
 
-def _in_turn(niches: Sequence[Sequence[Entry]]) -> Iterator[Entry]:
+def _in_turn(niches: Sequence[Sequence[T]]) -> Iterator[T]:
     for turn in range(max((len(n) for n in niches), default=0)):
         for members in niches:
             if turn < len(members):

@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from formwright.base.diagnostics import Diagnostic, InputError, fail, nearest
 from formwright.contract.contract import Contract
+from formwright.contract.formulas import workload_of
 from formwright.ir.template import Template
 from formwright.population import rows, tables
 from formwright.population.admission import kept_proof, proof_digest, why_not
@@ -34,6 +35,7 @@ from formwright.population.retrieval import (
     alike_to,
     covers,
     interface_of_contract,
+    problem_of,
     quality,
     seated,
 )
@@ -244,26 +246,24 @@ class Population:
         Best first, structures in turn. With ``shelf`` also what is not proved, marked so. A
         ``reopened`` entry is to be proved again (``admit`` renews it) before it is used.
         """
+        line, stages = workload_of(contract)
         column = tables.entries.c
-        asked = [column.interface == interface_of_contract(contract), column.language == "fw"]
+        asked = [
+            column.interface == interface_of_contract(contract),
+            column.problem == problem_of((line, *stages)),
+            column.language == "fw",
+        ]
         asked += [] if shelf else [column.place == "admitted"]
-        found = {}
-        for row in self._rows(select(tables.entries).where(*asked)):
-            entry = rows.entry_of(row)
-            template = covers(entry, contract)
-            if template is not None:
-                found[entry.digest] = (entry, template)
+        entries = [rows.entry_of(r) for r in self._rows(select(tables.entries).where(*asked))]
         told = tables.facts
         query = select(told).where(told.c.template.in_(select(column.digest).where(*asked)))
-        facts = [
-            _standing(rows.fact_of(r), chip, machine)
-            for r in self._rows(query.order_by(told.c.created, told.c.key))
-        ]
-        drawn = seated((e for e, _ in found.values()), quality(facts), seats)
-        return tuple(
-            Covered(e, found[e.digest][1], tuple(f for f in facts if f.fact.template == e.digest))
-            for e in drawn
-        )
+        facts: dict[str, list[KeptFact]] = {}
+        for row in self._rows(query.order_by(told.c.created, told.c.key)):
+            kept = _standing(rows.fact_of(row), chip, machine)
+            facts.setdefault(kept.fact.template, []).append(kept)
+        order = quality(f for of_one in facts.values() for f in of_one)
+        drawn = seated(entries, order, seats, lambda e: covers(e, contract))
+        return tuple(Covered(e, t, tuple(facts.get(e.digest, ()))) for e, t in drawn)
 
     def alike(
         self, of: Template | Contract, *, limit: int = 8, shelf: bool = False
