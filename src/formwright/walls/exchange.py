@@ -9,6 +9,7 @@ better.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import heappop, heappush
 from math import inf
 from typing import Any
 
@@ -31,13 +32,18 @@ class Exchanged:
 def exchange(
     ask: Asked, ground: Ground, here: Point, *, effort: int, throughput: bool
 ) -> Exchanged:
-    """The first exchange that lowers the objective."""
+    """The first exchange that lowers the objective. ``effort``: solves, and half as many bounds
+    again, of all searches together."""
     now = height(ask.solve(here).objective)
     bottom = tuple(0 if i in ask.capacities else p for i, p in enumerate(here))
     rows: list[dict[str, Any]] = []
-    closed = True
-    for low, what in _starts(ask, ground, bottom, now, throughput):
-        found = search(ask, ground, low, ask.capacities, now, goal="objective", effort=effort)
+    closed, began = True, ask.counted.solves
+    for low, what in _starts(ask, ground, bottom, now, throughput, effort):
+        left = began + effort - ask.counted.solves
+        if low is None or left <= 0:
+            closed = False
+            continue
+        found = search(ask, ground, low, ask.capacities, now, goal="objective", effort=left)
         closed = closed and found.closed
         rows.append({**what, **certificate(ask, found, now)})
         for corner in found.corners:
@@ -48,35 +54,47 @@ def exchange(
 
 
 def _starts(
-    ask: Asked, ground: Ground, bottom: Point, now: Height, throughput: bool
-) -> Iterator[tuple[Point, dict[str, Any]]]:
-    """Where searches begin: the bottom, with each value of each other field."""
+    ask: Asked, ground: Ground, bottom: Point, now: Height, throughput: bool, effort: int
+) -> Iterator[tuple[Point | None, dict[str, Any]]]:
+    """Where searches begin: the bottom, with each value of each other field. ``None`` stands for
+    values that were not looked at."""
     fields = ask.library.fields
     yield bottom, {}
     for i in ask.others if throughput else ():
-        for place in _places(ask, ground, bottom, i, now):
+        places, left = _places(ask, ground, bottom, i, now, effort // 2)
+        for place in places:
             if place != bottom[i]:
                 yield placed(bottom, i, place), {"field": fields[i].name, "place": place}
+        if left:
+            yield None, {}
 
 
-def _places(ask: Asked, ground: Ground, bottom: Point, field: int, now: Height) -> list[int]:
-    """The values of ``field`` that a bound on ranges of them does not exclude, nearest first."""
+def _places(
+    ask: Asked, ground: Ground, bottom: Point, field: int, now: Height, effort: int
+) -> tuple[list[int], bool]:
+    """The values of ``field`` that bounds on ranges of them do not exclude, nearest first, and
+    whether ranges are left when ``effort`` bounds were asked for. Low bounds are opened first."""
     last = ground.highest(placed(bottom, field, 0), field)
-    pending, left = [(0, last)], []
-    while pending:
-        first, final = pending.pop()
+    pending: list[tuple[Height, int, int]] = [(-inf, 0, last)]
+    places: list[int] = []
+    began = ask.counted.relaxations
+    while pending and ask.counted.relaxations - began < effort:
+        _, first, final = heappop(pending)
         if first == final:
-            left.append(first)
+            places.append(first)
             continue
         room = ground.opened(placed(bottom, field, first), ask.capacities)
         box = list(zip(bottom, room, strict=True))
         box[field] = (first, final)
         bound = ask.lower(tuple(box))
-        if bound == inf or Fraction(bound) >= now:
+        if bound == inf or (bound > -inf and Fraction(bound) >= now):
             continue
         middle = (first + final) // 2
-        pending += [(first, middle), (middle + 1, final)]
-    return sorted(left, key=lambda place: (abs(place - bottom[field]), place))
+        heappush(pending, (bound, first, middle))
+        heappush(pending, (bound, middle + 1, final))
+    places += [first for _, first, final in pending if first == final]
+    left = any(first != final for _, first, final in pending)
+    return sorted(places, key=lambda place: (abs(place - bottom[field]), place)), left
 
 
 def _solved(ask: Asked, ground: Ground, corner: Corner, area: Fraction, now: Height) -> Move | None:

@@ -34,39 +34,70 @@ def reclaim(ask: Asked, point: Point) -> tuple[Point, tuple[Given, ...]]:
 
 
 def trim(ask: Asked, ground: Ground, point: Point) -> tuple[Point, tuple[Given, ...]]:
-    """All capacities down to what the designs need, in one solve."""
-    answer = ask.solve(point)
+    """All capacities down to what the designs need, in one solve; then the walls that costs read
+    likewise, where the objective does not rise by it."""
+    start, answer = point, ask.solve(point)
     if answer.objective is None:
         return point, ()
     low = tuple(0 if i in ask.capacities else place for i, place in enumerate(point))
     corner = corner_of(ask, ground, low, point, answer).point
-    if corner == point or not ground.lawful(corner):
-        return point, ()
-    if height(ask.solve(corner).objective) > answer.objective:
-        return point, ()
-    return corner, changes(ask, point, corner)
+    point = _if_no_worse(ask, ground, point, corner)
+    answer, wanted = ask.solve(point), point
+    for field in ask.others:
+        wanted = placed(wanted, field, min(point[field], least_place(ask, point, answer, field)))
+    point = _if_no_worse(ask, ground, point, wanted)
+    return point, changes(ask, start, point)
 
 
-def settle(ask: Asked, ground: Ground, point: Point) -> tuple[Point, tuple[Given, ...]]:
-    """Decision fields one step down at a time, as long as the objective does not rise.
+def settle(
+    ask: Asked, ground: Ground, point: Point, effort: int
+) -> tuple[Point, tuple[Given, ...]]:
+    """Decision fields down as long as the objective does not rise, in ``effort`` solves.
 
     Fields that change what programs cost are tried too: less of them may cost nothing, or even
-    lower the objective where energy counts. Capacities are tried where nothing that the
-    objective hangs on would be shut out.
+    lower the objective where energy counts; steps grow while they help. Capacities are tried
+    where nothing that the objective hangs on would be shut out.
     """
-    start, moved = point, True
+    start, began, moved = point, ask.counted.solves, True
     while moved:
         moved = False
         for field in (*ask.others, *ask.capacities):
-            answer = ask.solve(point)
-            held = field in ask.capacities and _needed(ask, point, answer, field)
-            if held or point[field] == 0:
-                continue
-            lower, now = placed(point, field, point[field] - 1), height(answer.objective)
-            hopeful = ground.affordable(lower) and ask.floor(lower) <= now
-            if hopeful and height(ask.solve(lower).objective) <= now:
-                point, moved = lower, True
+            stride = 1
+            while stride and ask.counted.solves - began < effort:
+                lower = _lowered(ask, ground, point, field, stride)
+                if lower is not None:
+                    point, moved, stride = lower, True, 2 * stride
+                else:
+                    stride //= 2
     return point, changes(ask, start, point)
+
+
+def least_place(ask: Asked, point: Point, answer: Answer, field: int) -> int:
+    """The least place of a field that the designs in ``answer`` need, by their slack at
+    ``point``; the place in ``point`` where no slack tells."""
+    name, menu = ask.library.fields[field].name, ask.library.fields[field].menu
+    slack = [c.slack[name] for s in answer.scenarios for c in s.chosen if name in c.slack]
+    if not slack:
+        return point[field]
+    need = menu[point[field]] - min(slack)
+    return next((n for n, value in enumerate(menu) if value >= need), len(menu) - 1)
+
+
+def _if_no_worse(ask: Asked, ground: Ground, point: Point, other: Point) -> Point:
+    if other == point or not ground.affordable(other):
+        return point
+    better = height(ask.solve(other).objective) <= height(ask.solve(point).objective)
+    return other if better else point
+
+
+def _lowered(ask: Asked, ground: Ground, point: Point, field: int, stride: int) -> Point | None:
+    answer = ask.solve(point)
+    if point[field] < stride or (field in ask.capacities and _needed(ask, point, answer, field)):
+        return None
+    lower, now = placed(point, field, point[field] - stride), height(answer.objective)
+    if not ground.affordable(lower) or ask.floor(lower) > now:
+        return None
+    return lower if height(ask.solve(lower).objective) <= now else None
 
 
 def _needed(ask: Asked, point: Point, answer: Answer, field: int) -> bool:

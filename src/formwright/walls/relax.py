@@ -166,7 +166,7 @@ def _offered(ask: Asked, ground: Ground, options: Options, here: Point) -> _Offe
         move = pick(priced.moves, options.near)
         stopped = "the ceiling is reached" if priced.dear else "no purchase helps"
         return _Offer(move, stopped, priced.record)
-    effort = options.effort or len(ask.capacities) + len(ask.others)
+    effort = _effort(ask, options)
     widened = widen(
         ask,
         ground,
@@ -268,7 +268,7 @@ def _ended(ask: Asked, ground: Ground, options: Options, state: State, offer: _O
     point, visited, record = state.point, state.visited, dict(offer.record)
     certificate = offer.certificate
     if options.variant == "sets" and state.objective is not None:
-        point, given = settle(ask, ground, point)
+        point, given = settle(ask, ground, point, _effort(ask, options))
         record["reclaimed"] = _given(ask.library, given)
         names = frozenset(ask.library.fields[i].name for i in ask.capacities)
         without = ask.solve(point, names).objective
@@ -291,6 +291,10 @@ def _ended(ask: Asked, ground: Ground, options: Options, state: State, offer: _O
         rounds=(*state.rounds, {"round": state.round, **record, "bought": None}),
         certificate=certificate,
     )
+
+
+def _effort(ask: Asked, options: Options) -> int:
+    return options.effort or max(4, len(ask.capacities) + len(ask.others))
 
 
 def _counted(inner: Inner) -> Counted:

@@ -16,6 +16,7 @@ from typing import Any
 from formwright.chip.library import Point
 from formwright.walls.asked import Asked
 from formwright.walls.moves import Ground, Height, Move, height, pick, placed, raised
+from formwright.walls.reclaim import least_place
 from formwright.walls.sets import (
     Corner,
     Search,
@@ -25,6 +26,9 @@ from formwright.walls.sets import (
     only_together,
     search,
 )
+
+_LONG = 24
+"""Places ahead past which the next few and the last leave too much between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ def _settled(
         corner = Corner(corner.point, objective, corner.answer)
         way = best.way if len(raised(here, corner.point)) > 1 or low != here else "step"
         done.add(corner.point)
+        offers = [o for o in offers if o[2].point != corner.point]
         offers.append((low, corner, move_to(ground, corner, area, now, way)))
     return None, None
 
@@ -102,7 +107,7 @@ def _field(
     far = placed(ground.opened(here, ask.capacities), field, top)
     bound = ask.lower(tuple(zip(here, far, strict=True))) if top > here[field] else inf
     row: dict[str, Any] = {"bound": None if bound == inf else bound, "top": top, "steps": []}
-    if bound == inf or Fraction(bound) >= now:
+    if bound == inf or (bound > -inf and Fraction(bound) >= now):
         return [], row
     searches: list[tuple[Point, tuple[Corner, ...]]] = []
     for low in _steps(ask, ground, here, field, top, look_ahead, now):
@@ -136,17 +141,16 @@ def _steps(
     now: Height,
 ) -> Iterator[Point]:
     """The next places, the last that the ceiling admits, and where the field's wall would be
-    cleared by what a program needs that wins without it."""
+    cleared by what a program needs that wins without it. On a long menu, doubling steps too."""
     wanted = {here[field] + t for t in range(1, look_ahead + 1)} | {top}
+    if top - here[field] > _LONG:
+        wanted |= {here[field] + 2**t for t in range((top - here[field]).bit_length())}
     name = ask.library.fields[field].name
     if name in ask.counted.walls:
         opened = ground.opened(here, ask.capacities)
         answer = ask.solve(opened, frozenset({name}))
         if height(answer.objective) < now:
-            slack = [c.slack[name] for s in answer.scenarios for c in s.chosen if name in c.slack]
-            menu = ask.library.fields[field].menu
-            need = menu[here[field]] - min(slack, default=Fraction(0))
-            wanted.add(next((n for n, value in enumerate(menu) if value >= need), top))
+            wanted.add(least_place(ask, here, answer, field))
     for place in sorted(wanted):
         low = placed(here, field, place)
         if here[field] < place <= top and ground.affordable(low):
