@@ -7,6 +7,7 @@ no row is below in both stay. What is left is compared with the rows that promis
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import prod
 
 import numpy as np
 
@@ -33,25 +34,20 @@ def undominated(keys: Sequence[Array], rank: Array) -> Array:
         return np.array([int(np.argmin(rank))])
     if len(wide) == 1:
         return np.array([int(np.lexsort((rank, wide[0]))[0])])
-    table = np.stack([k.astype(np.int32) for k in wide])
-    places = np.arange(rank.size)
+    # Rows in the order of their ranks: of equal ones a stable order keeps the first.
+    places = np.argsort(rank)
+    table = np.stack([k.astype(np.int32) for k in wide])[:, places]
     for one, other in combinations(range(len(wide)), 2):
-        stays = _swept(table, one, other, rank[places])
+        stays = _swept(table, one, other)
         table, places = table[:, stays], places[stays]
     stays = _compared(table)
-    return places[stays]
+    return np.sort(places[stays])
 
 
-def _swept(table: Array, one: int, other: int, rank: Array) -> Array:
+def _swept(table: Array, one: int, other: int) -> Array:
     """Rows that no row equal in all but two criteria is at most in those two; ascending."""
     rest = [row for i, row in enumerate(table) if i not in (one, other)]
-    order = np.lexsort((rank, table[other], table[one], *rest))
-    number = np.zeros(order.size, dtype=np.int64)
-    if rest:
-        changes = np.zeros(order.size, dtype=bool)
-        for row in rest:
-            changes[1:] |= np.diff(row[order]) != 0
-        number = np.cumsum(changes)
+    order, number = _grouped(rest, table[one], table[other])
     second = table[other][order].astype(np.int64)
     # Later groups lie lower: the running minimum starts anew with each.
     lifted = second + (number[-1] - number) * (int(second.max()) + 1)
@@ -59,6 +55,26 @@ def _swept(table: Array, one: int, other: int, rank: Array) -> Array:
     stays = np.ones(order.size, dtype=bool)
     stays[1:] = lifted[1:] < before[:-1]
     return np.sort(order[stays])
+
+
+def _grouped(rest: Sequence[Array], one: Array, other: Array) -> tuple[Array, Array]:
+    """An order by the columns of ``rest``, then the two others; and each row's group in it."""
+    columns = [*rest, one, other]
+    sizes = [int(c.max()) + 1 for c in columns]
+    if prod(sizes) >= 2**62:
+        order = np.lexsort((other, one, *reversed(rest)))
+        changes = np.zeros(order.size, dtype=bool)
+        for row in rest:
+            changes[1:] |= np.diff(row[order]) != 0
+        return order, np.cumsum(changes)
+    # One number for all columns: sorted once instead of once for each.
+    code = np.zeros(one.size, dtype=np.int64)
+    for column, size in zip(columns, sizes, strict=True):
+        code *= size
+        code += column
+    order = np.argsort(code, kind="stable")
+    group = code[order] // (sizes[-1] * sizes[-2])
+    return order, np.cumsum(np.diff(group, prepend=group[:1]) != 0)
 
 
 def _compared(table: Array) -> Array:

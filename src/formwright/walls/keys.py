@@ -20,18 +20,17 @@ from formwright.ir.rational_arrays import Exact
 from formwright.ir.rewrite import free_names
 from formwright.ir.vectorise import Evaluator, Given, Truths, Values
 from formwright.milp.monotone import Direction, direction
+from formwright.walls.columns import Column
 from formwright.walls.formulation import Need
+from formwright.walls.ranks import combined, places_of
 from formwright.walls.split import sides
-
-Spread = Mapping[str, Exact | Truths]
-"""Atoms at all designs, exactly; arrays broadcast to the product of the axes."""
 
 MOST_VERDICTS = 3 * 10**7
 """Verdicts (a value of a constraint's atoms on a chip) that are looked at for its key."""
 
 
 def keys_of(
-    atoms: Spread,
+    atoms: Mapping[str, Column],
     figures: Sequence[Expr],
     needs: Sequence[Need],
     library: Library,
@@ -39,13 +38,13 @@ def keys_of(
     """One key for each group of constraints and each atom of a figure, or two where a figure may
     move either way with it; each broadcasts to all designs. ``figures`` and the constraints'
     remainders are over atoms and fields."""
-    ranks = {name: ranked(value) for name, value in atoms.items()}
+    ranks = {name: column.ranks for name, column in atoms.items()}
     chips = {f"chip.{f.name}": Interval(min(f.menu), max(f.menu)) for f in library.fields}
-    ranges = chips | {name: _range(value) for name, value in atoms.items()}
+    ranges = chips | {name: _range(column.value) for name, column in atoms.items()}
     keys: list[Array] = []
     by_atoms: list[Need] = []
     for group in _dropped_together(needs):
-        key = _admitting(_all_of(group), atoms, ranks, library)
+        key = _admitting(_all_of(group), atoms, library)
         if key is None:
             by_atoms += group
         else:
@@ -77,77 +76,19 @@ def _all_of(needs: Sequence[Need]) -> Expr:
     return whole
 
 
-def ranked(value: Exact | Truths) -> Array:
-    """The place of each exact value among all; what has no value stands alone."""
-    if isinstance(value, Truths):
-        return np.asarray(value.value).astype(np.int64)
-    num, den = np.broadcast_arrays(np.asarray(value.num.a), np.asarray(value.den.a))
-    ranks = _places(num) if isinstance(value.den.a, int) else _ranked_quotients(num, den)
-    if value.bad is not False:
-        ranks, bad = np.broadcast_arrays(ranks, np.asarray(value.bad))
-        alone = int(ranks.max(initial=0)) + 1 + np.arange(ranks.size).reshape(ranks.shape)
-        ranks = np.where(bad, alone, ranks)
-    return ranks
-
-
-def _places(column: Array) -> Array:
-    """The place of each number among the distinct ones."""
-    _, ranks = np.unique(column, return_inverse=True)
-    return np.asarray(ranks, dtype=np.int64).reshape(column.shape)
-
-
-def _ranked_quotients(num: Array, den: Array) -> Array:
-    """By floats where they tell two quotients apart, exactly where they do not."""
-    common = np.gcd(num, den)
-    num, den = num // common, den // common
-    code = combined([_places(num), _places(den)])
-    _, first = np.unique(code, return_index=True)
-    pairs = list(zip(num.reshape(-1)[first].tolist(), den.reshape(-1)[first].tolist(), strict=True))
-    near = np.array([n / d for n, d in pairs])
-    order = np.argsort(near, kind="stable")
-    ascending = near[order]
-    close = np.flatnonzero(np.diff(ascending) <= 1e-14 * np.abs(ascending[1:]))
-    for start, stop in _runs(close):
-        run = order[start : stop + 1]
-        order[start : stop + 1] = sorted(run, key=lambda i: Fraction(*pairs[i]))
-    place = np.empty(order.size, dtype=np.int64)
-    place[order] = np.arange(order.size)
-    return place[code]
-
-
-def _runs(places: Array) -> list[tuple[int, int]]:
-    """Runs of neighbours: first place and the place behind the last pair."""
-    runs: list[tuple[int, int]] = []
-    for place in places.tolist():
-        if runs and runs[-1][1] == place:
-            runs[-1] = (runs[-1][0], place + 1)
-        else:
-            runs.append((place, place + 1))
-    return runs
-
-
-def combined(columns: Sequence[Array]) -> Array:
-    """One number for each combination of values, from 0, in no order of meaning."""
-    code: Array = np.zeros((), dtype=np.int64)
-    for column in columns:
-        code = _places(code * (int(column.max(initial=0)) + 1) + column)
-    return code
-
-
-def _admitting(
-    condition: Expr, atoms: Spread, ranks: Mapping[str, Array], library: Library
-) -> Array | None:
+def _admitting(condition: Expr, atoms: Mapping[str, Column], library: Library) -> Array | None:
     """The place of each row by the chips that ``condition`` excludes it from, if those sets are
     nested and few enough to look at."""
     named = free_names(condition)
     own = [n for n in atoms if n in named]
-    code = combined([ranks[n] for n in own])
+    code = combined([atoms[n].ranks for n in own])
     _, first = np.unique(code, return_index=True)
     fields = [f for f in library.fields if f"chip.{f.name}" in named]
     chips = prod(len(f.menu) for f in fields)
     if first.size * chips > MOST_VERDICTS:
         return None
-    given: dict[str, Given] = {n: _picked(atoms[n], code.shape, first) for n in own}
+    rows = np.unravel_index(first, code.shape)
+    given: dict[str, Given] = {n: _upright(atoms[n].at(rows)) for n in own}
     places = np.indices([len(f.menu) for f in fields]).reshape(len(fields), -1)
     for field, place in zip(fields, places, strict=True):
         given[f"chip.{field.name}"] = _menu(field.menu, place)
@@ -163,21 +104,18 @@ def _admitting(
     order = np.argsort(-admitted, kind="stable")
     if np.any(held[order[1:]] & ~held[order[:-1]]):
         return None
-    return _places(-admitted)[code]
+    return places_of(-admitted)[code]
 
 
-def _picked(value: Exact | Truths, shape: tuple[int, ...], places: Array) -> Given:
-    """An atom at some flat places of ``shape``, as a column against the chips."""
-
-    def taken(column: Array) -> Array:
-        return np.broadcast_to(column, shape).reshape(-1)[places][:, None]
-
+def _upright(value: Exact | Truths) -> Given:
+    """Flat columns as they stand against the chips, which lie along the other axis."""
     if isinstance(value, Truths):
-        return Truths(taken(np.asarray(value.value)))
-    pair = [
-        x if isinstance(x.a, int) else Ints(taken(x.a), x.lo, x.hi) for x in (value.num, value.den)
-    ]
-    return Exact(pair[0], pair[1])
+        return Truths(np.asarray(value.value)[:, None])
+    num, den = (
+        x if isinstance(x.a, int) else Ints(x.a[:, None], x.lo, x.hi)
+        for x in (value.num, value.den)
+    )
+    return Exact(num, den)
 
 
 def _menu(menu: Sequence[int | Fraction], place: Array) -> Exact:

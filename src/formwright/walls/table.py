@@ -13,14 +13,26 @@ import numpy as np
 
 from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.chip.library import Library
-from formwright.ir.bands import Band, Bands, Mask, Value, Verdicts, between, conjunction, quotients
+from formwright.ir.bands import (
+    Band,
+    Bands,
+    Mask,
+    Value,
+    Verdicts,
+    between,
+    conjunction,
+    point,
+    quotients,
+)
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Expr
-from formwright.ir.int_arrays import Array, Ints
+from formwright.ir.int_arrays import Array
 from formwright.ir.interval import Interval, bounds
-from formwright.ir.rational_arrays import Approx, Exact
+from formwright.ir.rational_arrays import Exact
 from formwright.ir.rewrite import free_names
-from formwright.ir.vectorise import Evaluator, Given, Truths, exactly
+from formwright.ir.vectorise import Given, Truths, exactly
+from formwright.milp.grid import Axis
+from formwright.walls.columns import column_of
 from formwright.walls.dominance import undominated
 from formwright.walls.formulation import Formulation
 from formwright.walls.keys import keys_of
@@ -131,12 +143,9 @@ class Table:
         columns: dict[str, Array] = {
             n: np.array([d[n] for d in designs], dtype=np.int64) for n in shape.names
         }
-        evaluator = Evaluator(dict(columns))
-        count = (len(designs),)
-        places = np.arange(len(designs))
-        given = {
-            n: _taken(_flat(_exact(evaluator, e), count), places) for n, e in shape.atoms.items()
-        }
+        axes = (Axis(columns or {"$row": np.arange(len(designs))}),)
+        rows = (np.arange(len(designs)),)
+        given = {n: _bands(column_of(e, axes).at(rows)) for n, e in shape.atoms.items()}
         return Table(shape, columns, given, len(designs), True)
 
     def design(self, place: int) -> dict[str, int]:
@@ -164,8 +173,7 @@ def tabulated(shape: Formulation, library: Library, with_energy: bool) -> Table:
         empty: dict[str, Array] = {n: np.empty(0, dtype=np.int64) for n in shape.names}
         return Table(shape, empty, {}, 0, True)
     (block,) = designs.blocks(LARGEST + 1)
-    evaluator = Evaluator(dict(block.arrays))
-    atoms = {n: _exact(evaluator, e) for n, e in shape.atoms.items()}
+    atoms = {n: column_of(e, designs.axes) for n, e in shape.atoms.items()}
     ties = designs.count <= EXACT_TIES
     rank = _rank(shape, block.arrays, block.shape)
     figures = [shape.time.remainder]
@@ -178,29 +186,9 @@ def tabulated(shape: Formulation, library: Library, with_energy: bool) -> Table:
     # Rows in the order of their decisions: the first of equal ones is the least.
     places = places[np.argsort(rank[places])]
     columns = designs.columns(block, places)
-    given = {n: _taken(_flat(value, block.shape), places) for n, value in atoms.items()}
+    rows = np.unravel_index(places, block.shape)
+    given = {n: _bands(c.at(rows)) for n, c in atoms.items()}
     return Table(shape, columns, given, designs.count, ties)
-
-
-def _exact(evaluator: Evaluator, expr: Expr) -> Exact | Truths:
-    """An atom at every design, in whole numbers of any size where 64 bits do not hold it."""
-    value = evaluator.run(expr)
-    if isinstance(value, Approx):
-        value = Evaluator(evaluator.arrays, wide=True).run(expr)
-    assert not isinstance(value, Approx), "a wide evaluation of integers is exact"
-    return value
-
-
-def _flat(value: Exact | Truths, full: tuple[int, ...]) -> Exact | Truths:
-    """As flat columns over all designs; constants stay as they are."""
-    bad = value.bad if isinstance(value.bad, bool) else _spread(value.bad, full)
-    if isinstance(value, Truths):
-        return Truths(_spread(np.asarray(value.value), full), bad)
-    pair = [
-        x if isinstance(x.a, int) else Ints(_spread(x.a, full), x.lo, x.hi)
-        for x in (value.num, value.den)
-    ]
-    return Exact(pair[0], pair[1], bad)
 
 
 def _spread(column: Array, full: tuple[int, ...]) -> Array:
@@ -216,16 +204,16 @@ def _rank(shape: Formulation, arrays: Mapping[str, Given], full: tuple[int, ...]
     return _spread(total, full)
 
 
-def _taken(value: Exact | Truths, places: Array) -> Value:
-    """An atom at the rows that stay, as bands. A place without a value is unbounded."""
+def _bands(value: Exact | Truths) -> Value:
+    """An atom's flat columns as bands. A place without a value is unbounded."""
     if isinstance(value, Truths):
-        held = np.asarray(value.value)[places]
+        held = np.asarray(value.value)
         return Verdicts(held, held)
     num, den = value.num.a, value.den.a
-    above = np.full(places.size, num) if isinstance(num, int) else num[places]
-    band = quotients(above, den if isinstance(den, int) else den[places])
+    if isinstance(num, int) and isinstance(den, int):
+        return point(Fraction(num, den))
+    band = quotients(np.asarray(num), den)
     if isinstance(value.bad, bool):
         return band
-    bad = value.bad[places]
-    low, high = np.where(bad, -np.inf, band.lo), np.where(bad, np.inf, band.hi)
+    low, high = np.where(value.bad, -np.inf, band.lo), np.where(value.bad, np.inf, band.hi)
     return Band(low, high, float(low.min()), float(high.max()))
