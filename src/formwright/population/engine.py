@@ -16,7 +16,14 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    OperationalError,
+    ProgrammingError,
+)
 from sqlalchemy.pool import NullPool, StaticPool
 
 from formwright.base.diagnostics import InputError, fail
@@ -26,6 +33,9 @@ T = TypeVar("T")
 
 WAIT = 120.0
 """Seconds that a transaction waits for others, all tries together."""
+
+MAKERS = 8
+"""Times that tables are looked for, or made."""
 
 MEMORY = ":memory:"
 _WRITES = "formwright_writes"
@@ -43,7 +53,7 @@ def open_engine(path_or_url: str | Path) -> Engine:
     shown = str(path_or_url)
     engine = _engine(shown)
     try:
-        write(engine, _prepare)
+        _made(engine)
     except DBAPIError as error:
         raise fail(f"cannot open the population {shown}: {error.orig}", hint=_HINT) from error
     except InputError as error:
@@ -129,6 +139,17 @@ def _tried(engine: Engine, work: Callable[[Connection], T], *, writes: bool) -> 
 def _busy(error: OperationalError) -> bool:
     told = str(error.orig)
     return "locked" in told or "busy" in told
+
+
+def _made(engine: Engine) -> None:
+    """Tables, made once: where writers do not wait for one another, who comes second fails and
+    finds them there when it looks again."""
+    for _ in range(MAKERS):
+        try:
+            return write(engine, _prepare)
+        except (IntegrityError, ProgrammingError) as error:
+            met = error
+    raise met
 
 
 def _prepare(connection: Connection) -> None:
