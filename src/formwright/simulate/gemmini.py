@@ -1,8 +1,10 @@
 """Gemmini's accesses, counted by walking the loops of a design (DOSA's accelerator).
 
 Nothing here knows the formulas of the templates: what each memory holds is followed from step to
-step, and a transfer is counted where a tile is needed that is not there. The four rates that give
-the cycles are those of the source; no event has a time of its own, so the evidence is ``modelled``.
+step, and a transfer is counted where a tile is needed that is not there. From the third pass of a
+loop on all passes meet what the second met (the tile before was another one), so they are walked
+once and count as often as there are. The four rates that give the cycles are those of the source;
+no event has a time of its own, so the evidence is ``modelled``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -92,6 +94,8 @@ class _Held:
     weights: Place | None = None
     inputs: Place | None = None
     outputs: Place | None = None
+    times: int = 1
+    """For how many tiles of outputs the one that is held stands."""
     array: tuple[int, int, int, int] | None = None
     summed: set[int] = field(default_factory=set)
     """Column groups of the tile of outputs that have had a term since the tile came."""
@@ -99,72 +103,81 @@ class _Held:
     """Tiles of outputs whose partial sums are in DRAM."""
 
 
-def walked(nest: Nest) -> Counts:
-    """The accesses of a whole run, tile by tile; takes time in proportion to its tiles."""
+def walked(nest: Nest, every: bool = False) -> Counts:
+    """The accesses of a whole run. ``every``: each pass of each loop is walked by itself."""
     counts, held = Counts(), _Held()
-    for at in _tiles(nest):
+    for at, times in _tiles(nest, every):
         weights, inputs, outputs = (at["k"], at["n"]), (at["m"], at["k"]), (at["m"], at["n"])
         if held.weights != weights:
             held.weights = weights
-            counts.dram_reads += nest.weights
-            counts.scratchpad_writes += nest.weights
+            counts.dram_reads += times * nest.weights
+            counts.scratchpad_writes += times * nest.weights
         if held.inputs != inputs:
             held.inputs = inputs
-            counts.dram_reads += nest.inputs
-            counts.scratchpad_writes += nest.inputs
+            counts.dram_reads += times * nest.inputs
+            counts.scratchpad_writes += times * nest.inputs
         if held.outputs != outputs:
             _drain(nest, held, counts)
-            _bring(nest, held, counts, outputs)
-        _multiply(nest, held, counts, weights)
+            _bring(nest, held, counts, outputs, times)
+        _multiply(nest, held, counts, times, every)
     _drain(nest, held, counts)
     return counts
 
 
-def _tiles(nest: Nest) -> Iterator[dict[str, int]]:
+def _passes(trips: int, every: bool) -> tuple[tuple[int, int], ...]:
+    """Which passes of a loop are walked, and for how many each stands."""
+    if every or trips <= 3:
+        return tuple((i, 1) for i in range(trips))
+    return ((0, 1), (1, 1), (2, trips - 2))
+
+
+def _tiles(nest: Nest, every: bool) -> Iterator[tuple[dict[str, int], int]]:
     first, second, third = nest.order
-    for x in range(nest.trips[first]):
-        for y in range(nest.trips[second]):
-            for z in range(nest.trips[third]):
-                yield {first: x, second: y, third: z}
+    for x, xs in _passes(nest.trips[first], every):
+        for y, ys in _passes(nest.trips[second], every):
+            for z, zs in _passes(nest.trips[third], every):
+                yield {first: x, second: y, third: z}, xs * ys * zs
 
 
 def _drain(nest: Nest, held: _Held, counts: Counts) -> None:
     """The tile of outputs leaves the accumulator for DRAM."""
     if held.outputs is not None:
-        counts.accumulator_reads += nest.outputs
-        counts.dram_writes += nest.outputs
+        counts.accumulator_reads += held.times * nest.outputs
+        counts.dram_writes += held.times * nest.outputs
         held.stored.add(held.outputs)
 
 
-def _bring(nest: Nest, held: _Held, counts: Counts, outputs: Place) -> None:
+def _bring(nest: Nest, held: _Held, counts: Counts, outputs: Place, times: int) -> None:
     """Partial sums that were stored come back; a tile that has none yet starts empty."""
-    held.outputs = outputs
+    held.outputs, held.times = outputs, times
     held.summed.clear()
     if outputs in held.stored:
-        counts.dram_reads += nest.outputs
-        counts.accumulator_writes += nest.outputs
+        counts.dram_reads += times * nest.outputs
+        counts.accumulator_writes += times * nest.outputs
 
 
-def _multiply(nest: Nest, held: _Held, counts: Counts, weights: Place) -> None:
+def _multiply(nest: Nest, held: _Held, counts: Counts, times: int, every: bool) -> None:
     """One tile through the array: blocks of weights, and for each the rows of inputs in a run.
 
     A partial sum that came back is on its way through the adders when its first term arrives:
     like an empty one it is not read from the accumulator for it (so the source counts).
     """
-    for n in range(nest.tn // nest.sn):
-        for k in range(nest.tk // nest.sk):
-            block = (*weights, k, n)
+    assert held.weights is not None
+    for n, groups in _passes(nest.tn // nest.sn, every):
+        for k, blocks in _passes(nest.tk // nest.sk, every):
+            each = times * groups * blocks
+            block = (*held.weights, k, n)
             if held.array != block:
                 held.array = block
-                counts.scratchpad_reads += nest.sk * nest.sn
-                counts.register_writes += nest.sk * nest.sn
-            counts.steps += nest.tm
-            counts.macs += nest.tm * nest.sk * nest.sn
-            counts.register_reads += nest.tm * nest.sk * nest.sn
-            counts.scratchpad_reads += nest.tm * nest.sk
-            counts.accumulator_writes += nest.tm * nest.sn
+                counts.scratchpad_reads += each * nest.sk * nest.sn
+                counts.register_writes += each * nest.sk * nest.sn
+            counts.steps += each * nest.tm
+            counts.macs += each * nest.tm * nest.sk * nest.sn
+            counts.register_reads += each * nest.tm * nest.sk * nest.sn
+            counts.scratchpad_reads += each * nest.tm * nest.sk
+            counts.accumulator_writes += each * nest.tm * nest.sn
             if n in held.summed:
-                counts.accumulator_reads += nest.tm * nest.sn
+                counts.accumulator_reads += each * nest.tm * nest.sn
             held.summed.add(n)
 
 
