@@ -1,16 +1,19 @@
 """Purchases held against an evaluator while the relaxation runs."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from recalibration_models import Truth, counters, problem
+from recalibration_models import Truth, counters, problem, template
 
+from formwright.ir.expr import Scalar
+from formwright.simulate.evaluator import Evaluation
 from formwright.walls.agreement import rank_agreement
 from formwright.walls.inner import build_inner
-from formwright.walls.problem import CodesignProblem
+from formwright.walls.problem import CodesignProblem, Kernel, ScenarioSpec
 from formwright.walls.recalibrate import Recalibration
 from formwright.walls.relax import begin, run, step
 from formwright.walls.state import Options, State, state_from_json
@@ -135,3 +138,41 @@ def test_the_ranking_is_told_before_anything_is_bought() -> None:
     wrong = rank_agreement(model, inner, Truth(conflict=Fraction(1, 2)), samples=30, seed=5)
     assert wrong["rank"] < 0.95
     assert right["evidence"] == "modelled"
+
+
+class Stray(Truth):
+    """One kernel of twelve takes longer than the model says."""
+
+    longer = Fraction(0)
+
+    def evaluate(
+        self,
+        template: str,
+        extents: Mapping[str, int],
+        assignment: Mapping[str, int],
+        chip: Mapping[str, Scalar],
+    ) -> Evaluation:
+        plain = super().evaluate(template, extents, assignment, chip)
+        longer = self.longer if extents["M"] == 64 else Fraction(0)
+        return replace(plain, time=plain.time * (1 + longer))
+
+
+@pytest.mark.parametrize(
+    ("longer", "verdict"),
+    [(Fraction(15, 1000), "agrees"), (Fraction(30, 1000), "unexplained")],
+)
+def test_a_few_strays_are_listed_unless_they_are_far_off(longer: Fraction, verdict: str) -> None:
+    model = problem()
+    shape = template()
+    works = tuple(
+        (Kernel(f"m{m}", (shape,), {"M": m, "N": 128, "K": 128}), 1) for m in range(64, 256, 16)
+    )
+    model = replace(model, scenarios=(ScenarioSpec("all", works),))
+    truth = Stray()
+    truth.longer = longer
+    inner = build_inner(model)
+    watch = Recalibration(model, truth, NOISE, samples=24)
+    state = run(inner, replace(OPTIONS, rounds=1), model.library.start, watch.judge(inner))
+    (bought,) = state.purchases
+    assert bought["verdict"]["verdict"] == verdict
+    assert {m["kernel"] for m in bought["verdict"]["missed"]} == {"m64"}
