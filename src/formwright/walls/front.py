@@ -14,8 +14,8 @@ from time import perf_counter
 
 from formwright.chip.library import Box, Point
 from formwright.walls.areas import Areas
-from formwright.walls.bounds import Until
-from formwright.walls.counting import Counted
+from formwright.walls.bounds import Until, branch_and_bound
+from formwright.walls.counting import Bounds, Counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,30 @@ def undominated(points: Iterable[FrontPoint]) -> tuple[FrontPoint, ...]:
 
 
 def pareto_front(
-    inner: Counted, budget: Fraction | None = None, until: Until | None = None
+    inner: Counted,
+    budget: Fraction | None = None,
+    until: Until | None = None,
+    smallest: Fraction | None = None,
 ) -> Front:
-    """The front within ``budget`` (mm2); ``until.gap`` is its tolerance."""
-    return _Sweep(inner, budget, Until() if until is None else until).run()
+    """The front within ``budget`` (mm2); ``until.gap`` is its tolerance.
+
+    ``smallest``: an area up to which one chip will do, the best of all within it. Small chips are
+    many and far from one another, so most of the work may lie there.
+    """
+    until = Until() if until is None else until
+    sweep = _Sweep(inner, budget, until)
+    if smallest is not None:
+        first = branch_and_bound(inner, smallest, None, until)
+        if first.point is not None and first.objective is not None and first.area is not None:
+            sweep.points.append(FrontPoint(first.point, first.objective, first.area))
+    return sweep.run()
+
+
+_Part = tuple[Box, Fraction, float]
+"""A box, its least area and its bound."""
+
+_Node = tuple[Fraction, float, int, Box, Bounds]
+"""Least area, bound, a number that settles ties, the box, and where its parts are bounded."""
 
 
 class _Sweep:
@@ -77,12 +97,15 @@ class _Sweep:
         self.budget = budget
         self.until = until
         self.points: list[FrontPoint] = []
-        self._heap: list[tuple[Fraction, float, int, Box]] = []
+        self._heap: list[_Node] = []
         self._pushed = 0
 
     def run(self) -> Front:
         began, asked = perf_counter(), self.inner.relaxations
-        self.push(self.inner.library.whole, -inf)
+        spent = self.inner.spent
+        whole = self.bounded(self.inner.library.whole, -inf, self.inner.bounds())
+        if whole is not None:
+            self.queue(whole, self.inner.bounds())
         complete: Fraction | None = None
         while self._heap:
             if (
@@ -91,32 +114,40 @@ class _Sweep:
             ):
                 complete = self._heap[0][0]
                 break
-            area, low, _, box = heappop(self._heap)
-            if self.hopeless(low):
-                continue
-            if all(first == last for first, last in box):
-                self.take(tuple(first for first, _ in box), area)
-            else:
-                self.split(box, area, low)
+            area, low, _, box, bounds = heappop(self._heap)
+            if not self.hopeless(low):
+                self.open(area, low, box, bounds.narrowed(box, self.cutoff))
+        own = perf_counter() - began - (self.inner.spent - spent)
         return Front(
             tuple(self.points),
             self.until.gap,
             complete,
             self.inner.solves,
             self.inner.relaxations,
-            self.inner.seconds + perf_counter() - began - self.inner.spent,
+            self.inner.seconds + own,
         )
 
+    def open(self, area: Fraction, low: float, box: Box, bounds: Bounds) -> None:
+        """Take the cheapest chip of the box; split the box where that leaves something to find."""
+        bottom = tuple(first for first, _ in box)
+        if self.areas.legal(bottom) and self.areas.of(bottom) == area:
+            if not self.hopeless(bounds.lower(tuple((place, place) for place in bottom))):
+                self.take(bottom, area)
+            if self.hopeless(low) or all(first == last for first, last in box):
+                return
+        for half in self.split(box, area, low, bounds):
+            self.queue(half, bounds)
+
+    @property
+    def cutoff(self) -> float:
+        """What an area from here on buys already, within the tolerance."""
+        return float(self.points[-1].objective) * (1 - self.until.gap) if self.points else inf
+
     def hopeless(self, low: float) -> bool:
-        """What was bought so far, for no more area, is as good within the tolerance."""
-        if low == inf:
-            return True
-        return bool(self.points) and low >= float(self.points[-1].objective) * (1 - self.until.gap)
+        return low >= self.cutoff
 
     def take(self, point: Point, area: Fraction) -> None:
         """One chip, whose area is the least of all that are left."""
-        if not self.areas.legal(point):
-            return
         objective = self.inner.solve(point).objective
         if objective is None or (self.points and objective >= self.points[-1].objective):
             return
@@ -124,17 +155,13 @@ class _Sweep:
             self.points.pop()
         self.points.append(FrontPoint(point, objective, area))
 
-    def push(self, box: Box, parent: float) -> None:
-        left = self.bounded(box, parent)
-        if left is not None:
-            self.queue(*left)
-
-    def queue(self, box: Box, area: Fraction, low: float) -> None:
+    def queue(self, part: _Part, bounds: Bounds) -> None:
+        box, area, low = part
         if not self.hopeless(low):
             self._pushed += 1
-            heappush(self._heap, (area, low, self._pushed, box))
+            heappush(self._heap, (area, low, self._pushed, box, bounds))
 
-    def bounded(self, box: Box, parent: float) -> tuple[Box, Fraction, float] | None:
+    def bounded(self, box: Box, parent: float, bounds: Bounds) -> _Part | None:
         """What the budget leaves of ``box``, its least area and its bound."""
         left = self.areas.cut(box, self.budget)
         if left is None:
@@ -142,26 +169,25 @@ class _Sweep:
         area = self.areas.least(left)
         if isinstance(area, float):
             raise ValueError("the area of a chip has no least value: a term can be -inf")
-        return left, Fraction(area), max(parent, self.inner.lower(left))
+        return left, Fraction(area), max(parent, bounds.lower(left))
 
-    def split(self, box: Box, area: Fraction, low: float) -> None:
-        """Queue the halves along the field where area and bound rise most."""
-        best: list[tuple[Box, Fraction, float]] = []
+    def split(self, box: Box, area: Fraction, low: float, bounds: Bounds) -> list[_Part]:
+        """The halves along the field where area and bound rise most."""
+        best: list[_Part] = []
         score = -inf
         for at, (first, last) in enumerate(box):
             if first == last:
                 continue
             middle = (first + last) // 2
             parts = ((first, middle), (middle + 1, last))
-            found = [self.bounded((*box[:at], part, *box[at + 1 :]), low) for part in parts]
+            found = [self.bounded((*box[:at], part, *box[at + 1 :]), low, bounds) for part in parts]
             halves = [half for half in found if half is not None]
             gain = sum(self.gain(half, area, low) for half in halves) + _PRUNED * (2 - len(halves))
             if gain > score:
                 best, score = halves, gain
-        for half in best:
-            self.queue(*half)
+        return best
 
-    def gain(self, half: tuple[Box, Fraction, float], area: Fraction, low: float) -> float:
+    def gain(self, half: _Part, area: Fraction, low: float) -> float:
         """By how many octaves the bound or the least area of ``half`` is above its parent's."""
         if self.hopeless(half[2]):
             return _PRUNED
