@@ -9,6 +9,7 @@ design on a chip (ranges of one point) and what it costs at least on any chip of
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import inf, isfinite, nextafter
 from typing import Any, assert_never
 
@@ -79,6 +80,7 @@ def point(value: int | Fraction) -> Band:
     return between(value, value)
 
 
+@lru_cache(maxsize=1 << 14)
 def between(low: int | Fraction, high: int | Fraction) -> Band:
     """The numbers from ``low`` to ``high``, in all rows."""
     lo, hi = _below(low), _above(high)
