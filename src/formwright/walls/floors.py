@@ -10,16 +10,20 @@ from fractions import Fraction
 
 import numpy as np
 
+from formwright.base.memo import by_identity
 from formwright.chip.library import Library
 from formwright.ir.bands import Band, Bands, Value, Verdicts, between, conjunction
 from formwright.ir.expr import Compare, Expr, Var
-from formwright.ir.int_arrays import Array
+from formwright.ir.int_arrays import Array, Ints
+from formwright.ir.rational_arrays import Exact
+from formwright.ir.vectorise import Truths
 from formwright.walls.table import Priced, Span, Table, in_scope
 
 Menus = Mapping[str, Array]
 """The menu of each field in floats rounded down, by ``chip.NAME``."""
 
 
+@by_identity
 def menus_of(library: Library) -> Menus:
     """Values that floats do not hold exactly are rounded down."""
     found: dict[str, Array] = {}
@@ -59,6 +63,7 @@ def cut(table: Table, keep: Array) -> Table:
     return Table(
         table.formulation,
         {name: column[places] for name, column in table.columns.items()},
+        {name: _cells(value, places) for name, value in table.atoms.items()},
         {name: _taken(value, places) for name, value in table.given.items()},
         table.enumerated,
         table.ties,
@@ -103,6 +108,16 @@ def _taken(value: Value, places: Array) -> Value:
     high = low if value.hi is value.lo else _rows(np.asarray(value.hi), places)
     least, most = float(low.min(initial=np.inf)), float(high.max(initial=-np.inf))
     return Band(low, high, least, most, value.whole)
+
+
+def _cells(value: Exact | Truths, places: Array) -> Exact | Truths:
+    bad = value.bad if isinstance(value.bad, bool) else value.bad[places]
+    if isinstance(value, Truths):
+        return Truths(_rows(np.asarray(value.value), places), bad)
+    num, den = (
+        x if isinstance(x.a, int) else Ints(x.a[places], x.lo, x.hi) for x in (value.num, value.den)
+    )
+    return Exact(num, den, bad)
 
 
 def _rows(column: Array, places: Array) -> Array:

@@ -43,10 +43,12 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number of each design: ``whole`` over decisions and fields, ``remainder`` over atoms."""
+    """A number of each design: ``whole`` over decisions and fields, ``remainder`` over the atoms
+    and fields that ``names`` has."""
 
     whole: Expr
     remainder: Expr
+    names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,8 @@ def formulate(
     splitter = Splitter(put.fields, put.ranges)
 
     def figure(expr: Expr) -> Figure:
-        return Figure(expr, splitter.remainder(expr))
+        rest = splitter.remainder(expr)
+        return Figure(expr, rest, free_names(rest))
 
     try:
         found = Formulation(

@@ -24,8 +24,8 @@ from formwright.ir.bands import (
     point,
     quotients,
 )
-from formwright.ir.evaluate import EvaluationError
-from formwright.ir.expr import Expr
+from formwright.ir.evaluate import EvaluationError, evaluate
+from formwright.ir.expr import Expr, Scalar
 from formwright.ir.int_arrays import Array
 from formwright.ir.interval import Interval, bounds
 from formwright.ir.rational_arrays import Exact
@@ -34,7 +34,7 @@ from formwright.ir.vectorise import Given, Truths, exactly
 from formwright.milp.grid import Axis
 from formwright.walls.columns import column_of
 from formwright.walls.dominance import undominated
-from formwright.walls.formulation import Formulation
+from formwright.walls.formulation import Figure, Formulation
 from formwright.walls.keys import keys_of
 from formwright.walls.rows import designs_of
 
@@ -62,13 +62,15 @@ class Priced:
 
 @dataclass(slots=True)
 class Table:
-    """``columns`` are the decisions of the rows, ``given`` the values of their atoms.
+    """``columns`` are the decisions of the rows, ``atoms`` the exact values of their atoms and
+    ``given`` the same in floats.
 
     ``enumerated`` designs were looked at; ``ties`` says that none was dropped that ties.
     """
 
     formulation: Formulation
     columns: dict[str, Array]
+    atoms: dict[str, Exact | Truths]
     given: dict[str, Value]
     enumerated: int
     ties: bool
@@ -100,6 +102,17 @@ class Table:
             time,
             energy,
         )
+
+    def figure(self, figure: Figure, place: int, chip: Mapping[str, int | Fraction]) -> Fraction:
+        """A figure of one row on a chip, exactly.
+
+        Raises :class:`EvaluationError` where it has no value.
+        """
+        values: dict[str, Scalar] = {}
+        for name in figure.names:
+            atom = self.atoms.get(name)
+            values[name] = chip[name] if atom is None else _cell(atom, place)
+        return Fraction(evaluate(figure.remainder, values))
 
     def exact(
         self, expr: Expr, places: Array, chip: Mapping[str, int | Fraction]
@@ -145,8 +158,8 @@ class Table:
         }
         axes = (Axis(columns or {"$row": np.arange(len(designs))}),)
         rows = (np.arange(len(designs)),)
-        given = {n: _bands(column_of(e, axes).at(rows)) for n, e in shape.atoms.items()}
-        return Table(shape, columns, given, len(designs), True)
+        atoms = {n: column_of(e, axes).at(rows) for n, e in shape.atoms.items()}
+        return _table(shape, columns or axes[0].columns, atoms, len(designs), True)
 
     def design(self, place: int) -> dict[str, int]:
         return {name: int(self.columns[name][place]) for name in self.formulation.names}
@@ -171,7 +184,7 @@ def tabulated(shape: Formulation, library: Library, with_energy: bool) -> Table:
         raise InputError([Diagnostic(told, shape.template.span, hint)])
     if designs.count == 0:
         empty: dict[str, Array] = {n: np.empty(0, dtype=np.int64) for n in shape.names}
-        return Table(shape, empty, {}, 0, True)
+        return Table(shape, empty, {}, {}, 0, True)
     (block,) = designs.blocks(LARGEST + 1)
     atoms = {n: column_of(e, designs.axes) for n, e in shape.atoms.items()}
     ties = designs.count <= EXACT_TIES
@@ -187,8 +200,27 @@ def tabulated(shape: Formulation, library: Library, with_energy: bool) -> Table:
     places = places[np.argsort(rank[places])]
     columns = designs.columns(block, places)
     rows = np.unravel_index(places, block.shape)
-    given = {n: _bands(c.at(rows)) for n, c in atoms.items()}
-    return Table(shape, columns, given, designs.count, ties)
+    return _table(shape, columns, {n: c.at(rows) for n, c in atoms.items()}, designs.count, ties)
+
+
+def _table(
+    shape: Formulation,
+    columns: dict[str, Array],
+    atoms: dict[str, Exact | Truths],
+    enumerated: int,
+    ties: bool,
+) -> Table:
+    given = {name: _bands(value) for name, value in atoms.items()}
+    return Table(shape, columns, atoms, given, enumerated, ties)
+
+
+def _cell(value: Exact | Truths, place: int) -> Scalar:
+    if isinstance(value, Truths):
+        return bool(np.asarray(value.value)[place])
+    num, den = (x.a if isinstance(x.a, int) else int(x.a[place]) for x in (value.num, value.den))
+    if not isinstance(value.bad, bool) and value.bad[place]:
+        raise EvaluationError("a part of the cost has no value")
+    return num if den == 1 else Fraction(num, den)
 
 
 def _spread(column: Array, full: tuple[int, ...]) -> Array:

@@ -232,9 +232,8 @@ class Work:
         shape = table.formulation
         key = (id(table), place, *(chip[f"chip.{f}"] for f in shape.cost_fields))
         if key not in self.known:
-            values: dict[str, Scalar] = {**chip, **table.design(place)}
             try:
-                exact = [Fraction(evaluate(f.whole, values)) for f in (shape.time, *shape.prefer)]
+                exact = [table.figure(f, place, chip) for f in (shape.time, *shape.prefer)]
             except EvaluationError as error:
                 what = f"{shape.template.name} for {shape.kernel}"
                 told = f"{what}: the cost has no value: {error.message}"
@@ -248,7 +247,7 @@ class Work:
         time, *_ = self._figures(table, place, chip)
         energy = None
         if shape.energy is not None:
-            energy = Fraction(evaluate(shape.energy.whole, {**chip, **assignment}))
+            energy = table.figure(shape.energy, place, chip)
         name = shape.template.name
         return Design(name, assignment, time, energy, Slack(shape, assignment, chip))
 
