@@ -174,12 +174,15 @@ def test_exchanges_leave_a_purchase_that_blocks_a_better_one() -> None:
     ]
     inner = FiniteInner(library(areas), (one("all", programs),))
     start = inner.library.start
-    options = Options("sets", budget=inner.library.area(start) + 4)
+    options = Options("sets", budget=inner.library.area(start) + 4, reach=Fraction(1))
     state = run(inner, options, start)
     assert state.objective == Fraction(60, 100)
     assert [p["way"] for p in state.purchases] == ["step", "exchange"]
     without = run(inner, replace(options, exchange=False), start)
     assert without.objective == Fraction(70, 100)
+    far = run(inner, replace(options, reach=Fraction(1, 2)), start)
+    assert [p["way"] for p in far.purchases] == ["set"]
+    assert far.objective == Fraction(60, 100)
 
 
 def test_slack_is_given_back() -> None:

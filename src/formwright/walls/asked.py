@@ -88,6 +88,10 @@ class Asked:
                     self._remember(point, scenario)
         return self._asked[key]
 
+    def imply(self, point: Point, answer: Answer) -> None:
+        """``answer`` is that of the chip at ``point``, as follows from others: it costs nothing."""
+        self._asked.setdefault((point, NONE), answer)
+
     def known(self, point: Point) -> Answer | None:
         """The answer at ``point`` if it was asked for."""
         return self._asked.get((point, NONE))

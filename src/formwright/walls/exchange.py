@@ -43,7 +43,9 @@ def exchange(
         if low is None or left <= 0:
             closed = False
             continue
-        found = search(ask, ground, low, ask.capacities, now, goal="objective", effort=left)
+        found = search(
+            ask, ground, low, ask.capacities, now, goal="objective", effort=left, patience=left
+        )
         closed = closed and found.closed
         rows.append({**what, **certificate(ask, found, now)})
         for corner in found.corners:
@@ -80,14 +82,14 @@ def _places(
     began = ask.counted.relaxations
     while pending and ask.counted.relaxations - began < effort:
         _, first, final = heappop(pending)
-        if first == final:
-            places.append(first)
-            continue
         room = ground.opened(placed(bottom, field, first), ask.capacities)
         box = list(zip(bottom, room, strict=True))
         box[field] = (first, final)
         bound = ask.lower(tuple(box))
         if bound == inf or (bound > -inf and Fraction(bound) >= now):
+            continue
+        if first == final:
+            places.append(first)
             continue
         middle = (first + final) // 2
         heappush(pending, (bound, first, middle))

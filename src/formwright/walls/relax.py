@@ -13,7 +13,7 @@ from typing import Any
 from formwright.base.diagnostics import fail
 from formwright.chip.library import Library, Point
 from formwright.walls.asked import Asked
-from formwright.walls.core import Answer, Inner
+from formwright.walls.core import Answer, Chosen, Inner, ScenarioAnswer
 from formwright.walls.counting import Counted
 from formwright.walls.exchange import exchange
 from formwright.walls.mechanism import mechanism
@@ -66,10 +66,21 @@ def begin(inner: Inner, options: Options, start: Point) -> State:
         )
     counted = _counted(inner)
     ask = Asked(counted)
-    objective = ask.solve(start).objective
+    answer = ask.solve(start)
     spent = _spent(counted)
-    first = Visited(start, objective, ground.area(start), spent, 0)
-    return State(start, objective, 0, 0, "", tuple(ask.queries), spent, Spent(), (first,))
+    first = Visited(start, answer.objective, ground.area(start), spent, 0)
+    return State(
+        start,
+        answer.objective,
+        0,
+        0,
+        "",
+        tuple(ask.queries),
+        spent,
+        Spent(),
+        (first,),
+        software=_software(answer),
+    )
 
 
 def step(inner: Inner, options: Options, state: State, judge: Judge | None = None) -> Stepped:
@@ -80,6 +91,7 @@ def step(inner: Inner, options: Options, state: State, judge: Judge | None = Non
     if state.round >= options.rounds:
         return Stepped(replace(state, done="the rounds are spent"), inner)
     ask = Asked(_resumed(inner, state), state.queries)
+    ask.imply(state.point, ask.counted.inner.keep(state.point, _designs(state)))
     ground = Ground(inner.library, options.budget)
     offer = _offered(ask, ground, options, state.point)
     state = replace(state, round=state.round + 1)
@@ -166,14 +178,16 @@ def _offered(ask: Asked, ground: Ground, options: Options, here: Point) -> _Offe
         move = pick(priced.moves, options.near)
         stopped = "the ceiling is reached" if priced.dear else "no purchase helps"
         return _Offer(move, stopped, priced.record)
-    effort = _effort(ask, options)
+    fields = len(ask.capacities) + len(ask.others)
     widened = widen(
         ask,
         ground,
         here,
         look_ahead=options.look_ahead,
-        effort=effort,
+        effort=options.effort,
+        patience=max(4, fields),
         near=options.near,
+        reach=options.reach,
         throughput=options.prices_throughput,
     )
     record = {**widened.record, "together": widened.together}
@@ -181,7 +195,7 @@ def _offered(ask: Asked, ground: Ground, options: Options, here: Point) -> _Offe
     certificate = {"sets": widened.record["sets"]}
     if widened.best is not None or not options.exchange or ask.solve(here).objective is None:
         return _Offer(widened.best, stopped, record, certificate)
-    patience = options.patience or 16 * effort
+    patience = options.patience or 16 * fields
     exchanged = exchange(ask, ground, here, effort=patience, throughput=options.prices_throughput)
     certificate["exchange"] = {**exchanged.record, "closed": exchanged.closed}
     record["exchange"] = exchanged.record
@@ -230,6 +244,7 @@ def _bought(
         state,
         point=point,
         objective=answer.objective,
+        software=_software(answer),
         queries=tuple(ask.queries),
         spent=spent,
         visited=(*state.visited, visit),
@@ -245,13 +260,15 @@ def _repaired(
     earlier = state.earlier + _spent(ask.counted)
     counted = _counted(verdict.inner)
     fresh = Asked(counted)
-    objective = fresh.solve(state.point).objective
+    answer = fresh.solve(state.point)
+    objective = answer.objective
     spent, model = _spent(counted), state.model + 1
     visit = Visited(state.point, objective, ground.area(state.point), earlier + spent, model)
     record = {"round": state.round, **offer.record, "bought": None, "repair": dict(verdict.data)}
     new = replace(
         state,
         objective=objective,
+        software=_software(answer),
         model=model,
         queries=tuple(fresh.queries),
         spent=spent,
@@ -268,7 +285,7 @@ def _ended(ask: Asked, ground: Ground, options: Options, state: State, offer: _O
     point, visited, record = state.point, state.visited, dict(offer.record)
     certificate = offer.certificate
     if options.variant == "sets" and state.objective is not None:
-        point, given = settle(ask, ground, point, _effort(ask, options))
+        point, given = settle(ask, ground, point, max(4, len(ask.capacities) + len(ask.others)))
         record["reclaimed"] = _given(ask.library, given)
         names = frozenset(ask.library.fields[i].name for i in ask.capacities)
         without = ask.solve(point, names).objective
@@ -284,6 +301,7 @@ def _ended(ask: Asked, ground: Ground, options: Options, state: State, offer: _O
         state,
         point=point,
         objective=ask.solve(point).objective,
+        software=_software(ask.solve(point)),
         done=offer.stopped,
         queries=tuple(ask.queries),
         spent=_spent(ask.counted),
@@ -291,10 +309,6 @@ def _ended(ask: Asked, ground: Ground, options: Options, state: State, offer: _O
         rounds=(*state.rounds, {"round": state.round, **record, "bought": None}),
         certificate=certificate,
     )
-
-
-def _effort(ask: Asked, options: Options) -> int:
-    return options.effort or max(4, len(ask.capacities) + len(ask.others))
 
 
 def _counted(inner: Inner) -> Counted:
@@ -310,6 +324,23 @@ def _resumed(inner: Inner, state: State) -> Counted:
     asked = [(q.point, q.removed) for q in state.queries]
     counted.restore(asked, paid.evaluations, paid.relaxations, paid.seconds)
     return counted
+
+
+def _designs(state: State) -> Answer:
+    """The incumbent's designs, as ``keep`` takes them: without their costs."""
+    chosen: dict[str, list[Chosen]] = {}
+    for scenario, work, template, values in state.software:
+        design = Chosen(work, template, values, Fraction(0), None, 1, {})
+        chosen.setdefault(scenario, []).append(design)
+    zero = Fraction(0)
+    answers = (ScenarioAnswer(n, zero, None, zero, tuple(c)) for n, c in chosen.items())
+    return Answer(None, tuple(answers))
+
+
+def _software(answer: Answer) -> tuple[tuple[str, str, str, Mapping[str, int]], ...]:
+    return tuple(
+        (s.name, c.work, c.template, dict(c.assignment)) for s in answer.scenarios for c in s.chosen
+    )
 
 
 def _spent(counted: Counted) -> Spent:

@@ -105,22 +105,25 @@ def search(
     *,
     goal: Goal,
     effort: int,
+    patience: int,
     base_area: Fraction | None = None,
 ) -> Search:
     """The relaxations of ``walls`` from ``low``, within the ceiling, with an objective under
     ``beat``.
 
-    ``effort``: new inner solves past which no room is opened. ``base_area``: what areas are added
-    to, that of ``low`` by default.
+    ``effort``: new inner solves that are spent once a corner was found, ``patience`` before that.
+    ``base_area``: what areas are added to, that of ``low`` by default.
     """
     base = ground.area(low) if base_area is None else base_area
     frame = _Frame(ask, ground, low, tuple(walls), beat, goal, base)
     began = ask.counted.solves
     if ground.within(low):
         _push(frame, low, ground.opened(low, walls), -inf)
-    while not frame.done and ask.counted.solves - began < effort:
+    while not frame.done and ask.counted.solves - began < patience:
         _, _, bound, room = heappop(frame.heap)
         corner = _looked(frame, room)
+        if len(frame.corners) == 1:
+            patience = min(patience, ask.counted.solves - began + effort)
         if corner is not None:
             _split(frame, room, corner.point, max(bound, corner.objective))
             if not (ground.downward or ground.lawful(corner.point)):
@@ -190,11 +193,12 @@ def _least(frame: _Frame, low: Point) -> Fraction:
 
 
 def corner_of(ask: Asked, ground: Ground, low: Point, room: Point, answer: Answer) -> Corner:
-    """The least chip from ``low`` with the objective that ``answer`` has at ``room``.
+    """The least chip from ``low`` with the objective that ``answer``, solved at ``room``, has.
 
     Each scenario takes, of its designs in ``answer`` and those seen before that serve as well,
-    the ones that add the least area. That the designs fit and reach the objective is evaluated;
-    where that fails (a need that no slack tells), the corner is the room's own highest chip.
+    the ones that add the least area. What they cost at the corner is evaluated, so the corner
+    is solved too: it can be no better than ``room``. Where a need has no slack that tells it, the
+    least places are found by halving.
     """
     assert answer.objective is not None
     point, chosen = low, []
@@ -209,9 +213,26 @@ def corner_of(ask: Asked, ground: Ground, low: Point, room: Point, answer: Answe
         chosen.append(best)
     point = _within(point, room)
     kept = ask.keep(point, swapped(answer, chosen))
-    if kept.objective is None or kept.objective > answer.objective:
-        return Corner(room, answer.objective, answer)
-    return Corner(point, kept.objective, kept)
+    if height(kept.objective) > answer.objective:
+        point, kept = _halved(ask, low, room, answer)
+    ask.imply(point, kept)
+    return Corner(point, Fraction(height(kept.objective)), kept)
+
+
+def _halved(ask: Asked, low: Point, room: Point, answer: Answer) -> tuple[Point, Answer]:
+    """The least place of each wall in turn at which the designs of ``answer`` still fit."""
+    point, best, wanted = room, answer, height(answer.objective)
+    for i in raised(low, room):
+        first, last = low[i], room[i]
+        while first < last:
+            middle = (first + last) // 2
+            kept = ask.keep(placed(point, i, middle), answer)
+            if height(kept.objective) <= wanted:
+                last, best = middle, kept
+            else:
+                first = middle + 1
+        point = placed(point, i, last)
+    return point, best
 
 
 def _serves(other: ScenarioAnswer, scenario: ScenarioAnswer, answer: Answer) -> bool:
@@ -228,24 +249,6 @@ def _joined(one: Point, other: Point) -> Point:
 
 def _within(point: Point, room: Point) -> Point:
     return tuple(min(a, b) for a, b in zip(point, room, strict=True))
-
-
-def narrowed(ask: Asked, low: Point, corner: Corner) -> Corner:
-    """The corner without the walls that its objective does not need.
-
-    One solve a wall at most: what is known of larger chips settles some.
-    """
-    point = corner.point
-    if len(raised(low, point)) > 1:
-        for i in raised(low, point):
-            trial = placed(point, i, low[i])
-            if ask.floor(trial) <= corner.objective:
-                objective = ask.solve(trial).objective
-                point = trial if height(objective) <= corner.objective else point
-    answer = ask.solve(point)
-    if height(answer.objective) > corner.objective:
-        return corner
-    return Corner(point, Fraction(height(answer.objective)), answer)
 
 
 def only_together(ask: Asked, low: Point, point: Point, before: Height) -> bool | None:

@@ -16,11 +16,12 @@ opening and closing, fields that change costs, exchanges."""
 @dataclass(frozen=True, slots=True)
 class Options:
     """``budget`` in mm2, ``None`` without a ceiling. ``near``: gains this close (relative) are
-    ties. ``effort``: inner solves that one search for a purchase spends at most, by default the
-    number of decision fields. ``patience``: what the searches spend that show that nothing is
-    left, by default 16 times as many. ``throughput``: price fields that change costs, by default in
-    ``sets`` only, as the paper leaves them out. ``exchange``: move area where none is left to buy
-    with (``sets`` only).
+    ties. ``reach``: of the moves whose gain is at least this part of the largest, ``sets`` takes
+    the one with the largest drop (1: the largest gain). ``effort``: inner solves that one search
+    for a purchase spends past the first that it finds. ``patience``: what the searches spend that
+    show that nothing is left, by default 16 for each decision field. ``throughput``: price fields
+    that change costs, by default in ``sets`` only, as the paper leaves them out. ``exchange``:
+    move area where none is left to buy with (``sets`` only).
     """
 
     variant: Variant = "sets"
@@ -28,7 +29,8 @@ class Options:
     rounds: int = 20
     budget: Fraction | None = None
     near: Fraction = Fraction(1, 100)
-    effort: int | None = None
+    reach: Fraction = Fraction(1, 2)
+    effort: int = 2
     patience: int | None = None
     throughput: bool | None = None
     exchange: bool = True
@@ -91,7 +93,8 @@ class State:
     ``queries`` are the distinct inner problems of the present model, ``spent`` what they and the
     rest took; ``earlier`` is what models before the present one took. ``rounds`` and
     ``purchases`` are records for readers; ``repairs`` what the caller said of each repair, in
-    order: from them it rebuilds the inner problem when it resumes.
+    order: from them it rebuilds the inner problem when it resumes. ``software``: the designs at
+    ``point``, as scenario, work, template and assignment.
     """
 
     point: Point
@@ -106,6 +109,7 @@ class State:
     rounds: tuple[Mapping[str, Any], ...] = ()
     purchases: tuple[Mapping[str, Any], ...] = ()
     repairs: tuple[Mapping[str, Any], ...] = ()
+    software: tuple[tuple[str, str, str, Mapping[str, int]], ...] = ()
     certificate: Mapping[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -122,6 +126,7 @@ class State:
             "rounds": [dict(r) for r in self.rounds],
             "purchases": [dict(p) for p in self.purchases],
             "repairs": [dict(r) for r in self.repairs],
+            "software": [[*names, dict(values)] for *names, values in self.software],
             "certificate": None if self.certificate is None else dict(self.certificate),
         }
 
@@ -150,6 +155,7 @@ def state_from_json(data: Mapping[str, Any]) -> State:
         rounds=tuple(data["rounds"]),
         purchases=tuple(data["purchases"]),
         repairs=tuple(data["repairs"]),
+        software=tuple((s, w, t, dict(values)) for s, w, t, values in data["software"]),
         certificate=data["certificate"],
     )
 
