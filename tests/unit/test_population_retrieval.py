@@ -103,7 +103,6 @@ def test_an_entry_proved_under_other_rules_comes_after_those_that_are_proved(
     monkeypatch.setattr(rows_module, "context", lambda: "new rules")
     text = split_text()
     entry = population.add_template(text)
-    monkeypatch.setattr("formwright.population.store.context", lambda: "new rules")
     population.admit(entry.digest, proof_of(parsed(text)))
     assert [(c.entry.name, c.entry.reopened) for c in population.covering(GEMV)] == [
         ("split", False),

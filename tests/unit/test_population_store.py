@@ -1,6 +1,7 @@
 """Admission, the shelf, lineage and facts of one store."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from population_samples import (
 )
 
 from formwright.base.diagnostics import InputError
+from formwright.contract.operators import operator
 from formwright.lang import load_source
 from formwright.population import Design, Held, Met, Origin, Population, open_population
 from formwright.population import rows as rows_module
@@ -266,3 +268,31 @@ def test_shipped_templates_go_in_whole(population: Population) -> None:
     entry = population.add_template(text)
     assert entry.text == text
     assert entry.interface == "q[H,G,D] kc[H,S,D] vc[H,S,D] O[H,G,D]"
+
+
+def test_threads_share_one_population(tmp_path: Path) -> None:
+    population = open_population(tmp_path / "p.sqlite")
+    digest = admitted(population, rows_text())
+
+    def tell(number: int) -> int:
+        population.record(fact(digest, 1.0, source=f"{number % 8}"))
+        return len(population.facts(digest))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(n >= 1 for n in pool.map(tell, range(16)))
+    assert len(population.facts(digest)) == 8
+
+
+def test_counterexamples_of_a_problem_come_from_all_its_templates(population: Population) -> None:
+    first = population.add_template(rows_text()).digest
+    second = population.add_template(split_text()).digest
+    other = population.add_template(load_source("softmax_rows").text).digest
+    for digest in (first, second, other):
+        population.record(Met(digest, "coverage", "A cell twice.", {}, True, "run 1"))
+    found = population.counterexamples(problem=operator("gemv").contract())
+    assert {m.template for m in found} == {first, second}
+    assert len(population.counterexamples()) == 3
+
+
+def test_a_template_is_not_tested_where_its_kernel_is(population: Population) -> None:
+    assert population.add_template(rows_text(), verdict="tested").evidence == "none"

@@ -125,7 +125,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A figure, always with its chip, machine and workload.
+    """A figure, always with its chip, machine and workload; the smaller, the better.
 
     ``quantity`` is ``seconds``, ``cycles``, ``joules``, …, ``unit`` its unit; ``low`` and ``high``
     bound it where repeats did. ``source`` names run and journal entry: the same entry is one fact,

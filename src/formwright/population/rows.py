@@ -1,6 +1,7 @@
 """Rows to data and back."""
 
 import json
+from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
@@ -22,7 +23,13 @@ from formwright.population.entries import (
     Work,
 )
 from formwright.population.signature import PARTS, Signature
-from formwright.proof.kept import context
+from formwright.proof import kept
+
+
+@cache
+def context() -> str:
+    """The rules and the solver of this process: they do not change under it."""
+    return kept.context()
 
 
 def text_digest(text: str) -> str:
@@ -79,7 +86,9 @@ def _evidence(row: RowMapping) -> tuple[Any, str]:
         if row["context"] == context():
             return "proved", row["reason"]
         return "none", "proved under other rules or with another solver: to be proved again"
-    return ("tested" if row["verdict"] == "tested" else "none"), row["reason"]
+    # Of a template a kernel may be tested; the template is not.
+    tested = row["verdict"] == "tested" and row["language"] != "fw"
+    return ("tested" if tested else "none"), row["reason"]
 
 
 def step_of(row: RowMapping) -> Step:

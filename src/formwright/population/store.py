@@ -40,7 +40,6 @@ from formwright.population.retrieval import (
     seated,
 )
 from formwright.population.texts import described, parsed
-from formwright.proof.kept import context
 from formwright.proof.store import template_digest
 from formwright.proof.verdict import Proof
 
@@ -122,7 +121,7 @@ class Population:
             verdict="proved",
             proof=rows.dumped(kept),
             proof_digest=proof_digest(kept),
-            context=context(),
+            context=rows.context(),
         )
         return self.entry(entry.digest)
 
@@ -220,14 +219,23 @@ class Population:
         """Which declared structures held, and which did not."""
         return tuple(rows.held_of(r) for r in self._seen(tables.held, key, contract))
 
-    def counterexamples(self, key: str | None = None, condition: str = "") -> tuple[Met, ...]:
-        """Those that a template met, or all, of one condition or of any; oldest first."""
+    def counterexamples(
+        self, key: str | None = None, condition: str = "", *, problem: Contract | None = None
+    ) -> tuple[Met, ...]:
+        """Those that a template met, or all; of one condition or of any; oldest first.
+
+        With ``problem`` those that any template of the same formula met, on the shelf or not.
+        """
         table = tables.met
         query = select(table).order_by(table.c.created, table.c.key)
         if key is not None:
             query = query.where(table.c.template == self.entry(key).digest)
         if condition:
             query = query.where(table.c.condition == condition)
+        if problem is not None:
+            column = tables.entries.c
+            alike = select(column.digest).where(column.problem == _problem(problem))
+            query = query.where(table.c.template.in_(alike))
         return tuple(rows.met_of(r) for r in self._rows(query))
 
     # What is drawn
@@ -246,11 +254,10 @@ class Population:
         Best first, structures in turn. With ``shelf`` also what is not proved, marked so. A
         ``reopened`` entry is to be proved again (``admit`` renews it) before it is used.
         """
-        line, stages = workload_of(contract)
         column = tables.entries.c
         asked = [
             column.interface == interface_of_contract(contract),
-            column.problem == problem_of((line, *stages)),
+            column.problem == _problem(contract),
             column.language == "fw",
         ]
         asked += [] if shelf else [column.place == "admitted"]
@@ -326,6 +333,11 @@ class Population:
             return tuple(found)
 
         return read(self._engine, work)
+
+
+def _problem(contract: Contract) -> str:
+    line, stages = workload_of(contract)
+    return problem_of((line, *stages))
 
 
 def _put(connection: Connection, table: Table, key: str, row: Mapping[str, Any]) -> None:
