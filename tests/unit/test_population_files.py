@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def opened() -> Population:
     return open_population(":memory:", clock=CLOCK)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def population() -> Population:
     """One admitted with everything that can be known of it, one refuted, one kernel."""
     population = opened()
@@ -46,6 +47,13 @@ def population() -> Population:
         Met(second.digest, "coverage", "A cell twice.", {"N": 1}, True, "run 1", ("a", "b")),
     )
     return population
+
+
+@pytest.fixture(scope="module")
+def shared(population: Population, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export") / "shared"
+    export_population(population, folder)
+    return folder
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -151,10 +159,10 @@ def _link(folder: Path) -> None:
     ],
 )
 def test_a_spoiled_export_is_refused_whole(
-    population: Population, tmp_path: Path, spoil: Callable[[Path], None], message: str
+    shared: Path, tmp_path: Path, spoil: Callable[[Path], None], message: str
 ) -> None:
     folder = tmp_path / "a"
-    export_population(population, folder)
+    copytree(shared, folder)
     spoil(folder)
     other = opened()
     with pytest.raises(InputError) as caught:
@@ -172,7 +180,8 @@ def test_all_faults_of_an_export_are_said_at_once(population: Population, tmp_pa
     assert len(caught.value.diagnostics) == 2
 
 
-def test_what_is_kept_as_text_reads_as_it_was_written(population: Population) -> None:
+def test_what_is_kept_as_text_reads_as_it_was_written() -> None:
+    population = opened()
     text = rows_text("strange").replace("An agent", "«Agent» ½")
     digest = admitted(population, text)
     assert population.entry(digest).text == text
