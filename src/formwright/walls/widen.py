@@ -7,7 +7,6 @@ values of it, the capacities opened again: a field that pays only along with som
 out as one move.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -15,8 +14,8 @@ from typing import Any
 
 from formwright.chip.library import Point
 from formwright.walls.asked import Asked
+from formwright.walls.jumps import jumps
 from formwright.walls.moves import Ground, Height, Move, Way, gain, height, pick, placed, raised
-from formwright.walls.reclaim import least_place
 from formwright.walls.sets import certificate, move_to, only_together, search
 
 
@@ -60,10 +59,16 @@ def widen(
     moves = [move_to(ground, c, area, now, _way(here, c.point)) for c in found.corners]
     record: dict[str, Any] = {"sets": certificate(ask, found, now), "throughput": {}}
     hopes: list[_Hope] = []
+    lows = [here]
     for i in ask.others if throughput else ():
         name = ask.library.fields[i].name
-        new, record["throughput"][name] = _hopes(ask, ground, here, i, now, look_ahead)
-        hopes += new
+        steps, record["throughput"][name] = _steps(ask, ground, here, i, now, look_ahead)
+        hopes += _hopes(ask, ground, here, name, steps, now)
+        lows += steps
+    if throughput:
+        guessed = [p for p in jumps(ask, ground, lows) if p not in lows]
+        record["throughput"]["together"] = {"steps": []}
+        hopes += _hopes(ask, ground, here, "together", guessed, now)
     while (best := _chosen([*moves, *(h.move for h in hopes)], near, reach)) is not None:
         hope = next((h for h in hopes if h.move is best), None)
         if hope is None:
@@ -103,25 +108,19 @@ def _chosen(moves: list[Move], near: Fraction, reach: Fraction) -> Move | None:
 
 
 def _hopes(
-    ask: Asked, ground: Ground, here: Point, field: int, now: Height, look_ahead: int
-) -> tuple[list[_Hope], dict[str, Any]]:
-    """The values of one field that changes costs which bounds leave to be priced."""
-    top = ground.highest(here, field)
-    far = placed(ground.opened(here, ask.capacities), field, top)
-    bound = _bound(ask, here, far) if top > here[field] else inf
-    row: dict[str, Any] = {"bound": None if bound == inf else float(bound), "steps": []}
-    name, hopes = ask.library.fields[field].name, []
-    if bound >= now:
-        return [], row
-    for low in _steps(ask, ground, here, field, top, look_ahead, now):
+    ask: Asked, ground: Ground, here: Point, field: str, lows: list[Point], now: Height
+) -> list[_Hope]:
+    """Of values of fields that change costs, those that bounds leave to be priced."""
+    hopes: list[_Hope] = []
+    for low in lows:
         bound = _bound(ask, low, ground.opened(low, ask.capacities))
         if bound >= now:
             continue
         added = ground.area(low) - ground.area(here)
         least = Fraction(0) if bound == -inf else Fraction(bound)
         worth = gain(now, least, added)
-        hopes.append(_Hope(name, Move(low, least, ground.area(low), added, worth, "throughput")))
-    return hopes, row
+        hopes.append(_Hope(field, Move(low, least, ground.area(low), added, worth, "throughput")))
+    return hopes
 
 
 def _bound(ask: Asked, low: Point, high: Point) -> Height:
@@ -131,25 +130,19 @@ def _bound(ask: Asked, low: Point, high: Point) -> Height:
 
 
 def _steps(
-    ask: Asked,
-    ground: Ground,
-    here: Point,
-    field: int,
-    top: int,
-    look_ahead: int,
-    now: Height,
-) -> Iterator[Point]:
-    """The next places, the last that the ceiling admits, and where the field's wall would be
-    cleared by what a program needs that wins without it. Doubling steps too."""
-    wanted = {here[field] + t for t in range(1, look_ahead + 1)} | {top}
-    wanted |= {here[field] + 2**t for t in range((top - here[field]).bit_length())}
-    name = ask.library.fields[field].name
-    if name in ask.counted.walls:
-        opened = ground.opened(here, ask.capacities)
-        answer = ask.solve(opened, frozenset({name}))
-        if height(answer.objective) < now:
-            wanted.add(least_place(ask, here, answer, field))
-    for place in sorted(wanted):
-        low = placed(here, field, place)
-        if here[field] < place <= top and ground.affordable(low):
-            yield low
+    ask: Asked, ground: Ground, here: Point, field: int, now: Height, look_ahead: int
+) -> tuple[list[Point], dict[str, Any]]:
+    """The places to try of a field that changes costs, unless a bound on all of them excludes it:
+    the next ones, doubling steps up and down, and the last that the ceiling admits."""
+    place, top = here[field], ground.highest(here, field)
+    opened = ground.opened(here, ask.capacities)
+    bottom = placed(here, field, 0)
+    bound = _bound(ask, bottom, placed(opened, field, top)) if top > 0 else inf
+    row: dict[str, Any] = {"bound": None if bound == inf else float(bound), "steps": []}
+    if bound >= now:
+        return [], row
+    doubling = {2**t for t in range(len(ask.library.fields[field].menu).bit_length())}
+    wanted = {place + t for t in range(1, look_ahead + 1)} | {top}
+    wanted |= {place + t for t in doubling} | {place - t for t in doubling}
+    chips = [placed(here, field, p) for p in sorted(wanted - {place}) if 0 <= p <= top]
+    return [chip for chip in chips if ground.affordable(chip)], row
