@@ -1,6 +1,7 @@
 """Wall relaxation where the answer is known: the example of section 3.1 and ones like it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
@@ -164,6 +165,43 @@ def test_throughput_is_priced_past_the_paper_only() -> None:
     assert sets.objective == least
 
 
+def costly_walls() -> FiniteInner:
+    """Two walls whose capacity costs a little in every program; one program needs both."""
+    size = Arith("+", chip("a"), chip("b"))
+    programs = [
+        Program("plain", {}, Arith("+", num(100), size)),
+        Program("large", {"a": 6, "b": 5}, Arith("+", num(40), size)),
+    ]
+    roles = {"a": "both", "b": "both"}
+    return FiniteInner(library({"a": 1, "b": 1}, 8, roles), (one("all", programs),))
+
+
+def test_walls_that_costs_read_are_moved_together_and_back() -> None:
+    inner = costly_walls()
+    state = run(inner, Options("sets"), (0, 0))
+    assert state.point == (5, 4)
+    (bought,) = state.purchases
+    assert bought["fields"] == {"a": [1, 6], "b": [1, 5]}
+    assert "large in place of plain" in bought["mechanism"][0]
+    back = run(inner, Options("sets"), (7, 7))
+    assert back.point == (5, 4)
+    least = min(Fraction(inner.solve((a, b)).objective or 0) for a in range(8) for b in range(8))
+    assert state.objective == back.objective == least
+    held = run(inner, Options("sets", budget=Fraction(8)), (0, 0))
+    assert held.point == (0, 0)
+    assert held.purchases == ()
+
+
+def test_a_capacity_that_costs_read_is_not_taken_for_one() -> None:
+    """The library calls both fields capacities; what the costs read decides."""
+    plain = costly_walls()
+    fields = tuple(replace(f, role="capacity") for f in plain.library.fields)
+    wrong = FiniteInner(replace(plain.library, fields=fields), plain.scenarios)
+    assert wrong.reads == ("a", "b")
+    state = run(wrong, Options("sets"), (7, 7))
+    assert state.point == (5, 4)
+
+
 def test_exchanges_leave_a_purchase_that_blocks_a_better_one() -> None:
     """Wall a pays most by area and is bought; only without it can c and d be paid for."""
     areas = {"a": 2, "c": 2, "d": 1}
@@ -246,18 +284,23 @@ def timeless(state: State) -> str:
     return json.dumps(without(state.as_json()))
 
 
+def small() -> FiniteInner:
+    return generate(3, 6, 2, 2).inner
+
+
 @pytest.mark.parametrize("variant", ["paper", "coupled", "sets"])
-def test_a_run_goes_on_from_any_round_to_the_same_end(variant: Variant) -> None:
-    planted = generate(3, 6, 2, 2)
-    options = Options(variant, budget=planted.budget)
-    undisturbed = run(planted.inner, options, planted.start)
-    state = begin(planted.inner, options, planted.start)
+@pytest.mark.parametrize("problem", [small, throughput_problem, costly_walls])
+def test_a_run_goes_on_from_any_round_to_the_same_end(
+    variant: Variant, problem: Callable[[], FiniteInner]
+) -> None:
+    start = problem().library.start
+    undisturbed = run(problem(), Options(variant), start)
+    state = begin(problem(), Options(variant), start)
     while not state.done:
         state = state_from_json(json.loads(json.dumps(state.as_json())))
-        fresh = generate(3, 6, 2, 2).inner
-        state = step(fresh, options, state).state
+        state = step(problem(), Options(variant), state).state
     assert timeless(state) == timeless(undisturbed)
-    assert step(planted.inner, options, state).state == state
+    assert step(problem(), Options(variant), state).state == state
 
 
 def test_a_miss_repairs_the_model_before_anything_is_bought() -> None:
