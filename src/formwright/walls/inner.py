@@ -97,6 +97,10 @@ class TemplateInner:
             self._times = {s.name: joined.time(s.name) for s in self.problem.scenarios}
         return self._times
 
+    def measured_by(self, times: Mapping[str, Fraction]) -> None:
+        """Take these times of the scenarios as those of ratio 1, before anything is solved."""
+        self._times = dict(times)
+
     def solve(self, point: Point, removed: Walls = NONE) -> Answer:
         """The best software of the chip at ``point``, the walls in ``removed`` dropped."""
         asked = (point, removed)
@@ -146,7 +150,7 @@ class TemplateInner:
         times = {name: float(time) for name, time in self.reference.items()}
         works = narrowed(self.works, self.problem, times, self._span(box), self._menus, cutoff)
         inner = TemplateInner(self.problem, works, self.store)
-        inner._times = dict(self.reference)
+        inner.measured_by(self.reference)
         return inner
 
     def only(self, software: Answer) -> "TemplateInner":
@@ -156,7 +160,7 @@ class TemplateInner:
             taken.setdefault(each.work, []).append(each)
         works = {n: _cut(w, taken.get(n, []), self.library) for n, w in self.works.items()}
         inner = TemplateInner(self.problem, works, self.store)
-        inner._times = dict(self.reference)
+        inner.measured_by(self.reference)
         return inner
 
     def refitted(self, coefficients: Coefficients) -> "TemplateInner":

@@ -81,6 +81,8 @@ def _admitting(condition: Expr, atoms: Mapping[str, Column], library: Library) -
     nested and few enough to look at."""
     named = free_names(condition)
     own = [n for n in atoms if n in named]
+    if not own:
+        return np.zeros((), dtype=np.int64)
     code = combined([atoms[n].ranks for n in own])
     _, first = np.unique(code, return_index=True)
     fields = [f for f in library.fields if f"chip.{f.name}" in named]

@@ -130,7 +130,7 @@ def _below_times(
             spare = (cutoff - total) / weights[name] if weights[name] > 0 else inf
         for kernel, count in scenario.works:
             extra = least[kernel.name] + spare * references[name] / count
-            room[kernel.name] = max(room.get(kernel.name, -inf), extra * (1 + _ROUNDING))
+            room[kernel.name] = max(room.get(kernel.name, -inf), extra + abs(extra) * _ROUNDING)
     for name, parts in rows.items():
         keep[name][:] = [k & (r.time <= room[name]) for r, k in zip(parts, keep[name], strict=True)]
 
