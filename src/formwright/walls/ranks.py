@@ -38,7 +38,7 @@ def _ranked_quotients(num: Array, den: Array) -> Array:
     dens = np.unique(den)
     if dens.size <= _FEW_DENOMINATORS:
         shared = lcm(*(int(d) for d in dens))
-        if shared * max(abs(int(num.min())), abs(int(num.max()))) < 2**62:
+        if shared * max(1, abs(int(num.min())), abs(int(num.max()))) < 2**62:
             return places_of(num.astype(np.int64) * (shared // den.astype(np.int64)))
     common = np.gcd(num, den)
     num, den = num // common, den // common
