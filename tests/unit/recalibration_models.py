@@ -11,6 +11,7 @@ from formwright.chip.library import Library
 from formwright.chip.library_reader import read_library
 from formwright.ir.evaluate import number
 from formwright.ir.expr import Expr, Scalar
+from formwright.ir.inline import inlined
 from formwright.ir.template import Template
 from formwright.lang import parse, parse_expression
 from formwright.milp.check import objective_of
@@ -90,6 +91,7 @@ cost T seconds
   move = memory*(M*K*gn + K*N*gm + M*N)/chip.words
   T >= work
   T >= move
+  energy joules = gm*gn*K*(Tm + Tn)/1000000
   prefer Tk*(Tm + Tn)
 """
 
@@ -128,10 +130,14 @@ def counters(*names: str) -> tuple[Counter, ...]:
 
 @dataclass
 class Truth:
-    """Evaluates by the template's cost with ``coefficients``, and ``conflict`` a waiting read."""
+    """Evaluates by the template's cost with ``coefficients``, and ``conflict`` a waiting read.
+
+    ``joules``: the energy of a barrier, which the template does not know; ``None``: no energies.
+    """
 
     coefficients: Mapping[str, Fraction] = field(default_factory=dict)
     conflict: Fraction = Fraction(0)
+    joules: Fraction | None = None
     noise: Fraction = Fraction(1, 100)
     name: str = "truth"
     evidence: Literal["simulated", "modelled"] = "modelled"
@@ -153,7 +159,15 @@ class Truth:
         conflicts, barriers = (_count(e, values) for e in (CONFLICT, BARRIER))
         flops = Fraction(2 * extents["M"] * extents["N"] * extents["K"])
         found = {"conflicts": conflicts, "barriers": barriers, "flops": flops}
-        return Evaluation(time + self.conflict * conflicts, None, found)
+        energy = None if self.joules is None else _energy(values) + self.joules * barriers
+        return Evaluation(time + self.conflict * conflicts, energy, found)
+
+
+def _energy(values: Mapping[str, Scalar]) -> Fraction:
+    cost = inlined(SHAPE).cost
+    assert cost is not None
+    assert cost.energy is not None
+    return _count(cost.energy, values)
 
 
 def _count(expr: Expr, values: Mapping[str, Scalar]) -> Fraction:

@@ -19,6 +19,7 @@ from formwright.walls.problem import CodesignProblem
 from formwright.walls.repairs import repaired
 
 NOISE = 0.01
+WEIGHT = {"energy_per_barriers": 0.03}
 
 
 def rows(truth: Truth, model: CodesignProblem, known: tuple[Counter, ...] = ()) -> list[Compared]:
@@ -81,6 +82,26 @@ def test_a_lacking_term_is_named_by_its_counter_and_added() -> None:
     assert before < 0.95
     assert after == pytest.approx(1)
     assert present_of(mended, "bench_gemm")["per_conflicts"] == Fraction(1, 2)
+
+
+def test_a_term_that_the_energy_lacks_is_added_to_the_energy() -> None:
+    model, known = problem(), counters("conflicts", "barriers")
+    observed = rows(Truth(joules=Fraction(3, 100)), model, known)
+    present = present_of(model, "bench_gemm")
+    repair, told = Search("bench_gemm", present, observed, observed, known, NOISE).run()
+    assert told["by"] == "term"
+    assert told["wall"] == {"counter": "barriers", "field": "shared_bytes", "why": ""}
+    assert repair is not None
+    assert repair.term is not None
+    assert repair.term.form == "energy"
+    assert repair.term.weight == Fraction(3, 100)
+    mended = repaired(model, [repair.as_json()], known)
+    again = compare(mended, [row.seen for row in observed], known)["bench_gemm"]
+    errors = [e for row in again for e in row.errors({**dict.fromkeys(present, 1.0), **WEIGHT})]
+    assert max(map(abs, errors)) < 1e-9
+    # What the cost has is not offered again: its coefficient is refitted.
+    offered = terms(again, present_of(mended, "bench_gemm"), known, NOISE)
+    assert not any(t.counter == "barriers" and t.form == "energy" for t in offered)
 
 
 def test_a_counter_that_nobody_states_is_named_but_not_added() -> None:

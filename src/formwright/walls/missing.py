@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp, log
 from statistics import median
-from typing import Any, Literal, get_args
+from typing import Any, Literal, assert_never, get_args
 
 from scipy.optimize import minimize_scalar
 
@@ -21,8 +21,9 @@ from formwright.walls.counters import Counter
 from formwright.walls.fitting import EXACT, Fit
 from formwright.walls.observed import Compared, as_floats, log_ratio
 
-Form = Literal["added", "beside"]
-"""``added``: every bound of the cost grows by the term. ``beside``: the term is one more bound."""
+Form = Literal["added", "beside", "energy"]
+"""``added``: every bound of the cost grows by the term. ``beside``: the term is one more bound.
+``energy``: the energy grows by it."""
 
 FORMS: tuple[Form, ...] = get_args(Form)
 
@@ -34,7 +35,7 @@ AGREE = Fraction(1, 100)
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """``weight``: time of one count, in the unit of the cost. ``stated``: it can be added."""
+    """``weight``: time or energy of one count, in the cost's unit. ``stated``: it can be added."""
 
     counter: str
     field: str
@@ -43,10 +44,6 @@ class Term:
     fit: Fit
     stated: bool
     why: str
-
-    @property
-    def coefficient(self) -> str:
-        return f"per_{self.counter}"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -61,13 +58,21 @@ class Term:
         }
 
 
+def coefficient_of(counter: str, form: Form) -> str:
+    """The name that the weight of a term has among the template's coefficients."""
+    return f"energy_per_{counter}" if form == "energy" else f"per_{counter}"
+
+
 def terms(
     rows: Sequence[Compared],
     present: Mapping[str, Fraction],
     counters: Sequence[Counter],
     noise: float,
 ) -> list[Term]:
-    """For each counter that was seen, the better of both forms; the best explanation first."""
+    """For each counter that was seen, the best of its forms; the best explanation first.
+
+    A term that the cost has already is not offered again: a refit moves its coefficient.
+    """
     named = {c.name: c for c in counters}
     seen = sorted({name for row in rows for name in row.seen.evaluation.counters})
     found = [_term(rows, present, named.get(name), name, noise) for name in seen]
@@ -82,42 +87,69 @@ def _term(
     noise: float,
 ) -> Term | None:
     plain = as_floats(present)
-    times = [(row.time(plain), float(row.seen.evaluation.time)) for row in rows]
-    counts = [float(row.seen.evaluation.counters.get(name, 0)) for row in rows]
-    pairs = [(p, e, c) for (p, e), c in zip(times, counts, strict=True)]
-    fitted = [f for form in FORMS if (f := _weight(pairs, form)) is not None]
+    fitted = []
+    for form in FORMS:
+        if coefficient_of(name, form) not in present:
+            given = _Given(form, *_pairs(rows, plain, name, form))
+            weight = _weight(given)
+            fitted += (
+                [] if weight is None else [(_loss(given.errors(float(weight))), weight, given)]
+            )
     if not fitted:
         return None
-    _, weight, form = min(fitted)
-    fit = _fit(pairs, weight, form, noise)
+    _, weight, given = min(fitted, key=lambda f: f[0])
+    fit = _fit(given.errors(float(weight)), noise)
     stated, why = _stated(rows, counter)
     field = "" if counter is None else counter.field
-    return Term(name, field, form, weight, fit, stated, why)
+    return Term(name, field, given.form, weight, fit, stated, why)
 
 
 Pairs = Sequence[tuple[float, float, float]]
 """Predicted, evaluated, counted."""
 
 
-def _errors(pairs: Pairs, weight: float, form: Form) -> list[float]:
-    if form == "added":
-        return [log_ratio(p + weight * c, e) for p, e, c in pairs]
-    return [log_ratio(max(p, weight * c), e) for p, e, c in pairs]
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The figure that a term is about, and the errors of the other, which it leaves as they are."""
+
+    form: Form
+    pairs: Pairs
+    rest: Sequence[float]
+
+    def errors(self, weight: float) -> list[float]:
+        if self.form == "beside":
+            return [*(log_ratio(max(p, weight * c), e) for p, e, c in self.pairs), *self.rest]
+        return [*(log_ratio(p + weight * c, e) for p, e, c in self.pairs), *self.rest]
 
 
-def _weight(pairs: Pairs, form: Form) -> tuple[float, Fraction, Form] | None:
-    """The cost of one count that fits best: loss, weight, form."""
-    if form == "added":
-        guesses = [(e - p) / c for p, e, c in pairs if c > 0 and e > p]
-    else:
-        guesses = [e / c for p, e, c in pairs if c > 0 and e > p]
-    if not guesses:
+def _pairs(
+    rows: Sequence[Compared], plain: Mapping[str, float], name: str, form: Form
+) -> tuple[Pairs, list[float]]:
+    about, rest = 1 if form == "energy" else 0, []
+    pairs: list[tuple[float, float, float]] = []
+    for row in rows:
+        count = float(row.seen.evaluation.counters.get(name, 0))
+        for n, (predicted, evaluated) in enumerate(row.pairs(plain)):
+            if n == about:
+                pairs.append((predicted, evaluated, count))
+            else:
+                rest.append(log_ratio(predicted, evaluated))
+    return pairs, rest
+
+
+def _loss(errors: Sequence[float]) -> float:
+    return sum(e * e for e in errors) / len(errors)
+
+
+def _weight(given: _Given) -> Fraction | None:
+    """The cost of one count that fits best, if any design takes longer than the model says."""
+    short = [(p, e, c) for p, e, c in given.pairs if c > 0 and e > p]
+    if not short:
         return None
-    guess = median(guesses)
+    guess = median(e / c if given.form == "beside" else (e - p) / c for p, e, c in short)
 
     def at(shift: float) -> float:
-        errors = _errors(pairs, guess * exp(shift), form)
-        return sum(e * e for e in errors) / len(errors)
+        return _loss(given.errors(guess * exp(shift)))
 
     steps = 80
     step = 2 * SPREAD / steps
@@ -125,10 +157,7 @@ def _weight(pairs: Pairs, form: Form) -> tuple[float, Fraction, Form] | None:
     found = minimize_scalar(
         at, bounds=(best - step, best + step), method="bounded", options={"xatol": 1e-8}
     )
-    value = guess * exp(float(found.x) if at(float(found.x)) < at(best) else best)
-    weight = _rounded(value)
-    errors = _errors(pairs, float(weight), form)
-    return sum(e * e for e in errors) / len(errors), weight, form
+    return _rounded(guess * exp(float(found.x) if at(float(found.x)) < at(best) else best))
 
 
 def _rounded(value: float) -> Fraction:
@@ -136,10 +165,9 @@ def _rounded(value: float) -> Fraction:
     return Fraction(f"{value:.5e}")
 
 
-def _fit(pairs: Pairs, weight: Fraction, form: Form, noise: float) -> Fit:
-    errors = _errors(pairs, float(weight), form)
+def _fit(errors: Sequence[float], noise: float) -> Fit:
     n = len(errors)
-    error = (sum(e * e for e in errors) / n) ** 0.5
+    error = _loss(errors) ** 0.5
     inside = sum(abs(e) <= log(1 + noise) + EXACT for e in errors) / n
     # Two choices are paid for: the counter and its weight.
     score = n * log(max(error, EXACT) ** 2) + 2 * log(n)
@@ -165,16 +193,24 @@ def with_term(template: Template, counter: Counter, form: Form, weight: Fraction
     cost = template.cost
     if cost is None or template.name not in counter.counts:
         raise ValueError(f"{template.name} cannot take the counter {counter.name}")
-    name = f"per_{counter.name}"
+    name = coefficient_of(counter.name, form)
     term = Arith("*", Var(name), counter.counts[template.name])
     return replace(template, cost=_with(cost, Coefficient(name, weight), term, form))
 
 
 def _with(cost: Cost, coefficient: Coefficient, term: Expr, form: Form) -> Cost:
     coefficients = (*cost.coefficients, coefficient)
-    if form == "added":
-        bounds = tuple(replace(b, value=Arith("+", b.value, term)) for b in cost.bounds)
-    else:
-        # A bound beside the others must hold under every guard, so it goes into each of them.
-        bounds = tuple(replace(b, value=MinMax("max", (b.value, term))) for b in cost.bounds)
-    return replace(cost, coefficients=coefficients, bounds=bounds)
+    match form:
+        case "added":
+            bounds = tuple(replace(b, value=Arith("+", b.value, term)) for b in cost.bounds)
+            return replace(cost, coefficients=coefficients, bounds=bounds)
+        case "beside":
+            # A bound beside the others must hold under every guard, so it goes into each of them.
+            bounds = tuple(replace(b, value=MinMax("max", (b.value, term))) for b in cost.bounds)
+            return replace(cost, coefficients=coefficients, bounds=bounds)
+        case "energy":
+            if cost.energy is None:
+                raise ValueError("a cost without energies cannot take a term of them")
+            return replace(cost, coefficients=coefficients, energy=Arith("+", cost.energy, term))
+        case _:
+            assert_never(form)

@@ -118,10 +118,13 @@ class Compared:
 
     def errors(self, present: Present) -> list[float]:
         """``log(predicted / evaluated)`` of the time and, where both know one, of the energy."""
-        found = [log_ratio(self.time(present), float(self.seen.evaluation.time))]
+        return [log_ratio(predicted, evaluated) for predicted, evaluated in self.pairs(present)]
+
+    def pairs(self, present: Present) -> list[tuple[float, float]]:
+        """Predicted and evaluated: of the time, then of the energy where both know one."""
+        found = [(self.time(present), float(self.seen.evaluation.time))]
         if self.figures.energy is not None and self.seen.evaluation.energy is not None:
-            energy = float(self.seen.evaluation.energy)
-            found.append(log_ratio(self.figures.energy(present), energy))
+            found.append((self.figures.energy(present), float(self.seen.evaluation.energy)))
         return found
 
     def time(self, present: Present) -> float:
