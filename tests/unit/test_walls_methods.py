@@ -241,3 +241,22 @@ def test_an_outcome_comes_back_from_json() -> None:
     assert outcome.solves_to(Fraction(1, 1000)) is None
     assert outcome.objective is not None
     assert outcome.solves_to(outcome.objective) == outcome.trajectory[-1].solves
+
+
+def test_the_best_chip_has_no_more_than_its_objective_needs() -> None:
+    outcome = branch_and_bound(Counted(inner()))
+    assert outcome.point == (3, 2, 7)
+    assert outcome.objective == Fraction(20, 8)
+    assert outcome.solves < 10
+
+
+def test_known_chips_are_on_a_front_that_was_cut_off() -> None:
+    known = [(3, 2, 2), (0, 0, 7), (7, 7, 7)]
+    front = pareto_front(Counted(inner()), Fraction(30), Until(relaxations=1), known=known)
+    assert front.complete_to is not None
+    assert [(p.area, p.objective) for p in front.points][-2:] == [
+        (16, Fraction(20, 3)),
+        (26, 5),
+    ]
+    full = pareto_front(Counted(inner()), Fraction(16), known=known)
+    assert full.points == pareto_front(Counted(inner()), Fraction(16)).points

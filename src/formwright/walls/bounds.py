@@ -6,7 +6,7 @@ Martin, "Branching rules revisited", 2005). Boxes are taken from the least bound
 least bound that is left is a bound of the whole library at any moment.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -70,6 +70,7 @@ class _Search:
         self.software = software
         self.ceded = inf
         """The least bound of a box that was left because it cannot gain more than the gap."""
+        self.branching = Branching()
         self._heap: list[_Node] = []
         self._pushed = 0
 
@@ -90,6 +91,7 @@ class _Search:
                 stopped = f"stopped after {self.until.relaxations} bounds"
                 break
             self.open(*heappop(self._heap))
+        self.trim()
         return self.ended(stopped)
 
     def ask(self, point: Point) -> None:
@@ -169,20 +171,33 @@ class _Search:
             self.ask(point)
 
     def split(self, box: Box, low: float, bounds: Bounds) -> list[tuple[Box, float]]:
-        """The halves along the field whose halves have the best bounds."""
+        """The halves along the field whose halves have the best bounds.
+
+        Fields are tried from the one that gained most in a box like this; those that have gained
+        less than the best of now has are left out (pseudo-costs, from the same paper).
+        """
         best: list[tuple[Box, float]] = []
-        score = (-inf, -inf)
-        for at, (first, last) in enumerate(box):
-            if first == last:
-                continue
+        gained = -1.0
+        fields = [at for at, (first, last) in enumerate(box) if first < last]
+        for at in sorted(fields, key=lambda at: -self.branching.expected(box, at)):
+            if best and self.branching.expected(box, at) < gained:
+                break
             halves = self.halves(box, at, low, bounds)
             if not halves:
                 return []
-            lows = sorted(bound for _, bound in halves)
-            found = (lows[0], lows[-1] if len(lows) > 1 else inf)
-            if not best or found > score:
-                best, score = halves, found
+            gain = self.gain([bound for _, bound in halves], low)
+            self.branching.note(box, at, gain)
+            if not best or gain > gained:
+                best, gained = halves, gain
         return best
+
+    def gain(self, lows: Sequence[float], low: float) -> float:
+        """How far the halves' bounds lie above ``low``, as a part of what is there to gain."""
+        cutoff = self.cutoff
+        if cutoff == inf or low <= 0:
+            return min((x / low - 1 for x in lows), default=inf) if low > 0 else 0.0
+        parts = [min(1.0, (x - low) / (cutoff - low)) for x in lows] + [1.0] * (2 - len(lows))
+        return min(parts) + max(parts) / 8
 
     def halves(self, box: Box, at: int, low: float, bounds: Bounds) -> list[tuple[Box, float]]:
         first, last = box[at]
@@ -194,6 +209,29 @@ class _Search:
                 found.append((left, max(low, bounds.lower(left))))
         return found
 
+    def trim(self) -> None:
+        """Take each field of the best chip as low as its objective allows, one after another.
+
+        Boxes are tried at their upper ends, so a field may have more than anything needs.
+        """
+        if self.attempt.best is None:
+            return
+        bounds = self.inner.bounds(self.software)
+        for at in range(len(self.attempt.best[2])):
+            objective, _, point = self.attempt.best
+            reach = float(objective) * (1 + 1e-12)
+            low, high = 0, point[at]
+            while low < high:
+                middle = (low + high) // 2
+                tried = (*point[:at], middle, *point[at + 1 :])
+                if self.areas.legal(tried) and _at(bounds, tried) <= reach:
+                    high = middle
+                else:
+                    low = middle + 1
+            tried = (*point[:at], low, *point[at + 1 :])
+            if low < point[at] and self.attempt.admits(tried):
+                self.ask(tried)
+
     def ended(self, stopped: str) -> Outcome:
         best = self.attempt.objective
         left = min([self.ceded, *(node[0] for node in self._heap)])
@@ -203,6 +241,26 @@ class _Search:
             return self.attempt.outcome(note=stopped)
         bounds = [b for b in (best, None if left == inf else Fraction(left)) if b is not None]
         return self.attempt.outcome(bound=min(bounds), note=stopped)
+
+
+class Branching:
+    """What splitting a field has gained lately, by the field and the octave of its range."""
+
+    def __init__(self) -> None:
+        self._gains: dict[tuple[int, int], float] = {}
+
+    def expected(self, box: Box, at: int) -> float:
+        """``inf`` for a field and a range that were not split yet."""
+        return self._gains.get(self._key(box, at), inf)
+
+    def note(self, box: Box, at: int, gain: float) -> None:
+        """A gain counts half of what is known, so that old ones fade."""
+        key = self._key(box, at)
+        self._gains[key] = (self._gains.get(key, gain) + gain) / 2
+
+    def _key(self, box: Box, at: int) -> tuple[int, int]:
+        first, last = box[at]
+        return at, (last - first).bit_length()
 
 
 def _at(bounds: Bounds, point: Point) -> float:

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from formwright.chip.library import Box, Point
 from formwright.walls.areas import Areas
-from formwright.walls.bounds import Until, branch_and_bound
+from formwright.walls.bounds import Branching, Until, branch_and_bound
 from formwright.walls.counting import Bounds, Counted
 
 
@@ -68,14 +68,18 @@ def pareto_front(
     budget: Fraction | None = None,
     until: Until | None = None,
     smallest: Fraction | None = None,
+    known: Iterable[Point] = (),
 ) -> Front:
     """The front within ``budget`` (mm2); ``until.gap`` is its tolerance.
 
     ``smallest``: an area up to which one chip will do, the best of all within it. Small chips are
-    many and far from one another, so most of the work may lie there.
+    many and far from one another, so most of the work may lie there. ``known`` chips, such as what
+    other methods found, take part even where a limit stops the sweep before it comes to them.
     """
     until = Until() if until is None else until
     sweep = _Sweep(inner, budget, until)
+    for point in known:
+        sweep.know(point)
     if smallest is not None:
         first = branch_and_bound(inner, smallest, None, until)
         if first.point is not None and first.objective is not None and first.area is not None:
@@ -97,6 +101,10 @@ class _Sweep:
         self.budget = budget
         self.until = until
         self.points: list[FrontPoint] = []
+        """What the sweep has come to, by ascending area; all but the last are final."""
+        self._ahead: list[FrontPoint] = []
+        """Known chips that the sweep has not come to, by descending area."""
+        self.branching = Branching()
         self._heap: list[_Node] = []
         self._pushed = 0
 
@@ -115,8 +123,11 @@ class _Sweep:
                 complete = self._heap[0][0]
                 break
             area, low, _, box, bounds = heappop(self._heap)
+            self.pass_to(area)
             if not self.hopeless(low):
                 self.open(area, low, box, bounds.narrowed(box, self.cutoff))
+        if self._ahead:
+            self.pass_to(self._ahead[0].area)
         own = perf_counter() - began - (self.inner.spent - spent)
         return Front(
             tuple(self.points),
@@ -126,6 +137,18 @@ class _Sweep:
             self.inner.relaxations,
             self.inner.seconds + own,
         )
+
+    def know(self, point: Point) -> None:
+        """A chip to begin with, if it is within the budget and has a program."""
+        objective = self.inner.solve(point).objective
+        if objective is not None and self.areas.admits(point, self.budget):
+            self._ahead.append(FrontPoint(point, objective, self.areas.of(point)))
+            self._ahead.sort(key=lambda p: (p.area, p.objective), reverse=True)
+
+    def pass_to(self, area: Fraction) -> None:
+        """The known chips up to ``area`` are bought."""
+        while self._ahead and self._ahead[-1].area <= area:
+            self.add(self._ahead.pop())
 
     def open(self, area: Fraction, low: float, box: Box, bounds: Bounds) -> None:
         """Take the cheapest chip of the box; split the box where that leaves something to find."""
@@ -149,11 +172,15 @@ class _Sweep:
     def take(self, point: Point, area: Fraction) -> None:
         """One chip, whose area is the least of all that are left."""
         objective = self.inner.solve(point).objective
-        if objective is None or (self.points and objective >= self.points[-1].objective):
+        if objective is not None:
+            self.add(FrontPoint(point, objective, area))
+
+    def add(self, found: FrontPoint) -> None:
+        if self.points and found.objective >= self.points[-1].objective:
             return
-        if self.points and self.points[-1].area == area:
+        while self.points and self.points[-1].area >= found.area:
             self.points.pop()
-        self.points.append(FrontPoint(point, objective, area))
+        self.points.append(found)
 
     def queue(self, part: _Part, bounds: Bounds) -> None:
         box, area, low = part
@@ -174,17 +201,20 @@ class _Sweep:
     def split(self, box: Box, area: Fraction, low: float, bounds: Bounds) -> list[_Part]:
         """The halves along the field where area and bound rise most."""
         best: list[_Part] = []
-        score = -inf
-        for at, (first, last) in enumerate(box):
-            if first == last:
-                continue
+        gained = -1.0
+        fields = [at for at, (first, last) in enumerate(box) if first < last]
+        for at in sorted(fields, key=lambda at: -self.branching.expected(box, at)):
+            if gained >= 0 and self.branching.expected(box, at) < gained:
+                break
+            first, last = box[at]
             middle = (first + last) // 2
             parts = ((first, middle), (middle + 1, last))
             found = [self.bounded((*box[:at], part, *box[at + 1 :]), low, bounds) for part in parts]
             halves = [half for half in found if half is not None]
             gain = sum(self.gain(half, area, low) for half in halves) + _PRUNED * (2 - len(halves))
-            if gain > score:
-                best, score = halves, gain
+            self.branching.note(box, at, gain)
+            if gain > gained:
+                best, gained = halves, gain
         return best
 
     def gain(self, half: _Part, area: Fraction, low: float) -> float:
