@@ -9,6 +9,7 @@ from gemmini_oracle import best
 
 from formwright.walls.bounds import Until, branch_and_bound
 from formwright.walls.counting import Counted
+from formwright.walls.front import pareto_front
 from formwright.walls.inner import TemplateInner, build_inner
 from formwright.walls.study import Study
 from formwright.walls.study_reader import load_study
@@ -83,3 +84,21 @@ def test_the_best_of_all_134_million_chips_is_known_in_two_minutes() -> None:
         other = inner().solve(chip.point).objective
         assert other is not None
         assert found.objective < other
+
+
+@pytest.mark.slow
+def test_chips_that_were_published_are_dominated_on_the_front() -> None:
+    """From half a square millimetre on, within 1 %: the fronts of smaller chips take longest."""
+    front = pareto_front(Counted(inner()), until=Until(gap=0.01), smallest=Fraction(1, 2))
+    assert front.complete_to is None
+    areas, objectives = ([getattr(p, n) for p in front.points] for n in ("area", "objective"))
+    assert areas == sorted(set(areas))
+    assert objectives == sorted(set(objectives), reverse=True)
+    library = study().library
+    for chip in study().chips:
+        objective = inner().solve(chip.point).objective
+        assert objective is not None
+        beating = front.beating(objective, library.area(chip.point))
+        assert beating is not None
+        assert beating.area < library.area(chip.point)
+        assert beating.objective < objective
