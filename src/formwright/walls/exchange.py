@@ -15,8 +15,9 @@ from typing import Any
 
 from formwright.chip.library import Point
 from formwright.walls.asked import Asked
+from formwright.walls.corners import Corner
 from formwright.walls.moves import Ground, Height, Move, height, placed
-from formwright.walls.sets import Corner, certificate, move_to, search
+from formwright.walls.sets import certificate, move_to, search
 
 
 @dataclass(frozen=True, slots=True)

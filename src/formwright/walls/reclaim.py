@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from formwright.chip.library import Point
 from formwright.walls.asked import Asked
 from formwright.walls.core import Answer
+from formwright.walls.corners import corner_of
 from formwright.walls.moves import Ground, height, placed
-from formwright.walls.sets import corner_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,24 +5,23 @@ is a :class:`~formwright.walls.state.State`, plain data, so that a caller can ke
 from it at any time with the same end. See docs/walls.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from formwright.base.diagnostics import fail
-from formwright.chip.library import Library, Point
+from formwright.chip.library import Point
 from formwright.walls.asked import Asked
-from formwright.walls.core import Answer, Chosen, Inner, ScenarioAnswer
+from formwright.walls.core import Inner
 from formwright.walls.counting import Counted
 from formwright.walls.exchange import exchange
-from formwright.walls.mechanism import mechanism
 from formwright.walls.moves import Ground, Move, height, pick
 from formwright.walls.outcome import Outcome, Reached
 from formwright.walls.pricing import price, text
-from formwright.walls.reclaim import Given, reclaim, settle, trim
+from formwright.walls.reclaim import reclaim, settle, trim
+from formwright.walls.records import designs_of, given_back, purchase, software_of
 from formwright.walls.state import Options, Spent, State, Visited
-from formwright.walls.verdict import Agrees, Judge, Repaired, Unexplained, Verdict, Visit
+from formwright.walls.verdict import Agrees, Judge, Repaired, Unexplained, Visit
 from formwright.walls.widen import widen
 
 NAMES: Mapping[str, str] = {
@@ -79,7 +78,7 @@ def begin(inner: Inner, options: Options, start: Point) -> State:
         spent,
         Spent(),
         (first,),
-        software=_software(answer),
+        software=software_of(answer),
     )
 
 
@@ -91,7 +90,7 @@ def step(inner: Inner, options: Options, state: State, judge: Judge | None = Non
     if state.round >= options.rounds:
         return Stepped(replace(state, done="the rounds are spent"), inner)
     ask = Asked(_resumed(inner, state), state.queries)
-    ask.imply(state.point, ask.counted.inner.keep(state.point, _designs(state)))
+    ask.imply(state.point, ask.counted.inner.keep(state.point, designs_of(state)))
     ground = Ground(inner.library, options.budget)
     offer = _offered(ask, ground, options, state.point)
     state = replace(state, round=state.round + 1)
@@ -220,31 +219,25 @@ def _bought(
         point, given = reclaim(ask, move.point)
     answer = ask.solve(point)
     spent = _spent(ask.counted)
-    bought = {
-        "round": state.round,
-        "model": state.model,
-        "way": move.way,
-        "fields": _changed(ask.library, here.point, move.point),
-        "area_before": str(ground.area(here.point)),
-        "area": str(ground.area(point)),
-        "area_added": str(move.added),
-        "before": text(here.answer.objective),
-        "objective": text(answer.objective),
-        "drop": _drop(here.answer, move),
-        "gain": str(move.gain) if isinstance(move.gain, Fraction) else None,
-        "together": offer.record.get("together"),
-        "mechanism": list(mechanism(ask.library, (here.point, here.answer), (point, answer))),
-        "verdict": _verdict(verdict),
-        "chip": _chip(ask.library, point),
-        "reclaimed": _given(ask.library, given),
-        "solves": (state.earlier + spent).solves,
-    }
+    bought = purchase(
+        ask.library,
+        move,
+        here,
+        Visit(point, answer),
+        given,
+        verdict,
+        area_before=ground.area(here.point),
+        area=ground.area(point),
+        together=offer.record.get("together"),
+    )
+    total = state.earlier + spent
+    bought = {"round": state.round, "model": state.model, **bought, "solves": total.solves}
     visit = Visited(point, answer.objective, ground.area(point), state.earlier + spent, state.model)
     return replace(
         state,
         point=point,
         objective=answer.objective,
-        software=_software(answer),
+        software=software_of(answer),
         queries=tuple(ask.queries),
         spent=spent,
         visited=(*state.visited, visit),
@@ -268,7 +261,7 @@ def _repaired(
     new = replace(
         state,
         objective=objective,
-        software=_software(answer),
+        software=software_of(answer),
         model=model,
         queries=tuple(fresh.queries),
         spent=spent,
@@ -286,7 +279,7 @@ def _ended(ask: Asked, ground: Ground, options: Options, state: State, offer: _O
     certificate = offer.certificate
     if options.variant == "sets" and state.objective is not None:
         point, given = settle(ask, ground, point, 4 + 16 * max(0, len(ask.others) - 1))
-        record["reclaimed"] = _given(ask.library, given)
+        record["reclaimed"] = given_back(ask.library, given)
         names = frozenset(ask.library.fields[i].name for i in ask.capacities)
         without = ask.solve(point, names).objective
         certificate = {**(certificate or {}), "all_removed": text(without)}
@@ -301,7 +294,7 @@ def _ended(ask: Asked, ground: Ground, options: Options, state: State, offer: _O
         state,
         point=point,
         objective=ask.solve(point).objective,
-        software=_software(ask.solve(point)),
+        software=software_of(ask.solve(point)),
         done=offer.stopped,
         queries=tuple(ask.queries),
         spent=_spent(ask.counted),
@@ -326,64 +319,5 @@ def _resumed(inner: Inner, state: State) -> Counted:
     return counted
 
 
-def _designs(state: State) -> Answer:
-    """The incumbent's designs, as ``keep`` takes them: without their costs."""
-    chosen: dict[str, list[Chosen]] = {}
-    for scenario, work, template, values in state.software:
-        design = Chosen(work, template, values, Fraction(0), None, 1, {})
-        chosen.setdefault(scenario, []).append(design)
-    zero = Fraction(0)
-    answers = (ScenarioAnswer(n, zero, None, zero, tuple(c)) for n, c in chosen.items())
-    return Answer(None, tuple(answers))
-
-
-def _software(answer: Answer) -> tuple[tuple[str, str, str, Mapping[str, int]], ...]:
-    return tuple(
-        (s.name, c.work, c.template, dict(c.assignment)) for s in answer.scenarios for c in s.chosen
-    )
-
-
 def _spent(counted: Counted) -> Spent:
     return Spent(counted.solves, counted.evaluations, counted.relaxations, counted.seconds)
-
-
-def _drop(before: Answer, move: Move) -> str | None:
-    return None if before.objective is None else str(before.objective - move.objective)
-
-
-def _verdict(verdict: Verdict | None) -> dict[str, Any] | None:
-    if verdict is None:
-        return None
-    word = {Agrees: "agrees", Unexplained: "unexplained", Repaired: "repaired"}[type(verdict)]
-    return {"verdict": word, **verdict.data}
-
-
-def _changed(library: Library, before: Point, after: Point) -> dict[str, list[Any]]:
-    """Values from and to, in base units, of the fields that differ."""
-    return {
-        f.name: [_plain(f.menu[a]), _plain(f.menu[b])]
-        for f, a, b in zip(library.fields, before, after, strict=True)
-        if a != b
-    }
-
-
-def _given(library: Library, given: Sequence[Given]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for each in given:
-        menu = library.fields[library.index(each.field)].menu
-        first = found.get(each.field, [_plain(menu[each.before])])[0]
-        found[each.field] = [first, _plain(menu[each.after])]
-    return found
-
-
-def _chip(library: Library, point: Point) -> dict[str, Any]:
-    return {
-        f.name: _plain(f.menu[i])
-        for f, i in zip(library.fields, point, strict=True)
-        if len(f.menu) > 1
-    }
-
-
-def _plain(value: int | Fraction) -> int | str:
-    exact = Fraction(value)
-    return exact.numerator if exact.denominator == 1 else str(exact)

@@ -19,21 +19,12 @@ from math import inf
 from typing import Any, Literal
 
 from formwright.chip.library import Point
-from formwright.walls.asked import Asked, swapped
-from formwright.walls.core import Answer, ScenarioAnswer
+from formwright.walls.asked import Asked
+from formwright.walls.corners import Corner, corner_of, joined
 from formwright.walls.moves import Ground, Height, Move, Way, gain, height, placed, raised
 
 Goal = Literal["gain", "objective"]
 """``gain``: corners by drop per area. ``objective``: the smallest objective in the room."""
-
-
-@dataclass(frozen=True, slots=True)
-class Corner:
-    """The least chip that admits the designs of ``answer``, which have this objective."""
-
-    point: Point
-    objective: Fraction
-    answer: Answer
 
 
 Room = tuple[Point, Point]
@@ -121,13 +112,13 @@ def search(
         _push(frame, low, ground.opened(low, walls), -inf)
     while not frame.done and ask.counted.solves - began < patience:
         _, _, bound, room = heappop(frame.heap)
-        corner = _looked(frame, room)
+        corner, least = _looked(frame, room)
         if len(frame.corners) == 1:
             patience = min(patience, ask.counted.solves - began + effort)
         if corner is not None:
-            _split(frame, room, corner.point, max(bound, corner.objective))
+            _split(frame, room, corner.point, max(bound, least))
             if not (ground.downward or ground.lawful(corner.point)):
-                past = _joined(room[0], corner.point)
+                past = joined(room[0], corner.point)
                 frame.skipped.append((past, room[1]))
     if goal == "objective":
         frame.corners.sort(key=lambda c: (c.objective, ground.area(c.point)))
@@ -135,23 +126,24 @@ def search(
     return Search(low, tuple(frame.corners), tuple(frame.settled), tuple(frame.dear), left)
 
 
-def _looked(frame: _Frame, room: Room) -> Corner | None:
-    """What the room is split by: a corner in it. ``None`` where the room is settled."""
+def _looked(frame: _Frame, room: Room) -> tuple[Corner | None, Height]:
+    """What the room is split by, a corner in it, and a bound of its objectives, where it is
+    known. No corner where the room is settled."""
     high = room[1]
     if frame.ask.floor(high) >= frame.beat:
         frame.settled.append(room)
-        return None
+        return None, inf
     for known in frame.dear:
         if all(a <= b for a, b in zip(known.point, high, strict=True)):
-            return known
+            return known, -inf
     answer = frame.ask.solve(high)
     if height(answer.objective) >= frame.beat:
         frame.settled.append(room)
-        return None
+        return None, inf
     corner = corner_of(frame.ask, frame.ground, frame.low, high, answer)
     affordable = frame.ground.affordable(corner.point)
     (frame.corners if affordable else frame.dear).append(corner)
-    return corner
+    return corner, corner.objective
 
 
 def _split(frame: _Frame, room: Room, corner: Point, bound: Height) -> None:
@@ -190,65 +182,6 @@ def _least(frame: _Frame, low: Point) -> Fraction:
         if low[i] < frame.ground.top(i)
     ]
     return min(steps, default=Fraction(0))
-
-
-def corner_of(ask: Asked, ground: Ground, low: Point, room: Point, answer: Answer) -> Corner:
-    """The least chip from ``low`` with the objective that ``answer``, solved at ``room``, has.
-
-    Each scenario takes, of its designs in ``answer`` and those seen before that serve as well,
-    the ones that add the least area. What they cost at the corner is evaluated, so the corner
-    is solved too: it can be no better than ``room``. Where a need has no slack that tells it, the
-    least places are found by halving.
-    """
-    assert answer.objective is not None
-    point, chosen = low, []
-    for scenario in answer.scenarios:
-        options = [(scenario, ask.places(room, scenario))]
-        for seen in ask.options(room, scenario.name):
-            fits = all(a <= b for a, b in zip(seen.places, room, strict=True))
-            if fits and _serves(seen.answer, scenario, answer):
-                options.append((seen.answer, seen.places))
-        reached = [(_joined(point, places), s) for s, places in options]
-        point, best = min(reached, key=lambda r: (ground.area(_within(r[0], room)), r[0]))
-        chosen.append(best)
-    point = _within(point, room)
-    kept = ask.keep(point, swapped(answer, chosen))
-    if height(kept.objective) > answer.objective:
-        point, kept = _halved(ask, low, room, answer)
-    ask.imply(point, kept)
-    return Corner(point, Fraction(height(kept.objective)), kept)
-
-
-def _halved(ask: Asked, low: Point, room: Point, answer: Answer) -> tuple[Point, Answer]:
-    """The least place of each wall in turn at which the designs of ``answer`` still fit."""
-    point, best, wanted = room, answer, height(answer.objective)
-    for i in raised(low, room):
-        first, last = low[i], room[i]
-        while first < last:
-            middle = (first + last) // 2
-            kept = ask.keep(placed(point, i, middle), answer)
-            if height(kept.objective) <= wanted:
-                last, best = middle, kept
-            else:
-                first = middle + 1
-        point = placed(point, i, last)
-    return point, best
-
-
-def _serves(other: ScenarioAnswer, scenario: ScenarioAnswer, answer: Answer) -> bool:
-    """``other`` in place of ``scenario`` leaves the objective of ``answer`` where it is."""
-    if other.ratio == scenario.ratio and other.energy == scenario.energy:
-        return True
-    worst = max(s.ratio for s in answer.scenarios)
-    return answer.objective == worst and other.ratio <= worst
-
-
-def _joined(one: Point, other: Point) -> Point:
-    return tuple(max(a, b) for a, b in zip(one, other, strict=True))
-
-
-def _within(point: Point, room: Point) -> Point:
-    return tuple(min(a, b) for a, b in zip(point, room, strict=True))
 
 
 def only_together(ask: Asked, low: Point, point: Point, before: Height) -> bool | None:
