@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formwright.base.diagnostics import InputError
 from formwright.chip.library import Box, Point
 from formwright.chip.library_files import load_library
 from formwright.lang import parse
@@ -20,8 +21,10 @@ from formwright.walls.exact import enumerate_chips
 from formwright.walls.floors import menus_of
 from formwright.walls.front import FrontPoint, pareto_front, undominated
 from formwright.walls.inner import Store, TemplateInner, build_inner
+from formwright.walls.joint import joint_program
 from formwright.walls.narrow import narrowed
 from formwright.walls.problem import CodesignProblem, Kernel, Objective, ScenarioSpec
+from formwright.walls.work_tables import WorkTables
 
 
 def chips_of(box: Box) -> list[Point]:
@@ -133,3 +136,22 @@ def test_the_front_of_templates_is_that_of_all_chips() -> None:
     ]
     later = pareto_front(Counted(inner), smallest=front.points[2].area)
     assert later.points == front.points[2:]
+
+
+@pytest.mark.parametrize("objective", ["worst", "weighted"])
+@pytest.mark.parametrize("budget", [None, Fraction(1, 10), Fraction(6, 100)])
+def test_one_program_over_both_sides_agrees_on_templates(
+    objective: Objective, budget: Fraction | None
+) -> None:
+    inner = gemmini(objective)
+    expected = branch_and_bound(Counted(inner), budget)
+    found = joint_program(Counted(inner), WorkTables(inner), budget)
+    assert expected.objective is not None
+    assert found.objective == expected.objective
+    assert found.bound is not None
+    assert float(found.bound) == pytest.approx(float(expected.objective), rel=1e-7)
+
+
+def test_a_product_of_energy_and_time_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="not linear"):
+        WorkTables(gemmini("energy-delay"))

@@ -20,9 +20,11 @@ from formwright.walls.counting import Counted
 from formwright.walls.exact import enumerate_chips
 from formwright.walls.finite import FiniteInner
 from formwright.walls.finite_tables import FiniteTables
+from formwright.walls.inner import TemplateInner
 from formwright.walls.joint import Tables, joint_program
 from formwright.walls.outcome import Outcome, outcome_from_json
 from formwright.walls.study import SEEDED, Method
+from formwright.walls.work_tables import WorkTables
 
 ENUMERATED: Final = 2_000
 """Chips of a library up to which `joint` asks for every one."""
@@ -104,5 +106,7 @@ def _tables(inner: Inner) -> Tables:
     match inner:
         case FiniteInner():
             return FiniteTables(inner)
+        case TemplateInner():
+            return WorkTables(inner)
         case other:
             raise ValueError(f"no tables of {type(other).__name__}")
