@@ -1,5 +1,6 @@
 """What went wrong for users of other tools for this accelerator, asked of ours (by issue)."""
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -8,6 +9,7 @@ from gemmini_designs import HOLDS, chip_values, costs, library, template
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
 from formwright.contract.matching import matches
 from formwright.contract.operators import operator
@@ -15,6 +17,8 @@ from formwright.ir.expr import Compare, Scalar, Var, num
 from formwright.ir.template import Constraint
 from formwright.lang import load, parse
 from formwright.milp.solve import solve
+from formwright.walls.inner import build_inner
+from formwright.walls.problem import CodesignProblem, Kernel, ScenarioSpec
 
 SMALL = {"M": 8, "K": 16, "N": 16}
 STAYS = {"weights": "M", "inputs": "N", "outputs": "K"}
@@ -33,6 +37,22 @@ def test_a_constraint_that_removes_every_mapping_is_named(holds: str) -> None:
     assert found.status == "infeasible"
     assert "wide" in found.conflict
     assert set(found.conflict) <= {"wide", "W2", "X2", "X5"}
+
+
+def test_a_study_names_the_constraint_that_removes_every_mapping() -> None:
+    wide = Constraint("wide", Compare(">=", Var("Sn"), num(32)))
+    templates = (load(f"gemmini_hold_{h}")[1] for h in HOLDS)
+    narrow = tuple(replace(t, constraints=(*t.constraints, wide)) for t in templates)
+    scenario = ScenarioSpec("one", ((Kernel("small", narrow, SMALL), 1),))
+    start = library().start
+    with pytest.raises(InputError) as told:
+        build_inner(CodesignProblem(library(), (scenario,), "energy-delay", start, None))
+    (fault,) = told.value.diagnostics
+    assert "no template takes kernel small" in fault.message
+    for holds in HOLDS:
+        assert f"gemmini_hold_{holds}: constraints X2, X5, wide leave no design" in (
+            fault.hint or ""
+        )
 
 
 @cache

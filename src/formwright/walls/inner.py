@@ -14,8 +14,10 @@ from typing import Any
 from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.base.digest import digest
 from formwright.chip.library import Box, Library, Point
+from formwright.ir.inline import inlined
 from formwright.ir.template import Template
 from formwright.walls.core import NONE, Answer, Chosen, Walls
+from formwright.walls.emptiness import why_empty
 from formwright.walls.floors import menus_of
 from formwright.walls.formulation import formulate
 from formwright.walls.narrow import narrowed
@@ -262,7 +264,8 @@ def _work(kernel: Kernel, problem: CodesignProblem, store: Store, energy: bool) 
     if not any(t.count for t in tables):
         named = ", ".join(t.name for t in kernel.templates)
         told = f"no template takes kernel {kernel.name}: {named or 'none is given'}"
-        empty = [f"{t.formulation.template.name} has no design" for t in tables]
+        shapes = [inlined(t.formulation.template) for t in tables]
+        empty = [why_empty(shape, kernel.extents) for shape in shapes]
         raise InputError([Diagnostic(told, None, "; ".join([*refused, *empty]) or None)])
     return _sliced(kernel.name, tables, refused, problem.library)
 
