@@ -345,7 +345,7 @@ def test_mechanisms_name_the_program_the_wall_and_what_it_lacked() -> None:
     assert "B in place of A" in sentence
     assert "10 times as fast" in sentence
     assert "wall1 was in the way (it needs 2, there was 1)" in sentence
-    units = run(throughput_problem(), Options("sets"), (0, 0))
+    units = run(throughput_problem(), Options("sets", reach=Fraction(1)), (0, 0))
     told = [line for p in units.purchases for line in p["mechanism"]]
     assert any("keeps its design" in line and "by units" in line for line in told)
 

@@ -29,7 +29,7 @@ class Options:
     rounds: int = 20
     budget: Fraction | None = None
     near: Fraction = Fraction(1, 100)
-    reach: Fraction = Fraction(1, 2)
+    reach: Fraction = Fraction(1, 4)
     effort: int = 2
     patience: int | None = None
     throughput: bool | None = None
