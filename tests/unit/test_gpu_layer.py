@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -16,6 +17,13 @@ from formwright.lang import load_source, parse
 from formwright.milp.check import check, objective_of
 from formwright.milp.solve import solve
 from formwright.simulate.tiled_gpu import TiledGpu
+from formwright.walls.bounds import branch_and_bound
+from formwright.walls.counting import Counted
+from formwright.walls.exact import enumerate_chips
+from formwright.walls.inner import build_inner
+from formwright.walls.problem import CodesignProblem
+from formwright.walls.relax import run
+from formwright.walls.state import Options
 from formwright.walls.study_reader import load_study
 
 NAMES = ("tiled_gpu_gemm", "split_reduction_gemm")
@@ -108,3 +116,34 @@ def test_a_product_with_one_row_is_split_and_one_with_many_is_not() -> None:
 
     assert best(other, (1, 896, 896)) < best(one, (1, 896, 896)) / 2
     assert best(one, (2048, 896, 896)) < best(other, (2048, 896, 896))
+
+
+def small_problem() -> tuple[CodesignProblem, Point]:
+    """Two scenarios of the study over every third value of the menus, and where to start."""
+    study = load_study("gpu-layer")
+    thinned = []
+    for f in LIBRARY.fields:
+        menu = f.menu if len(f.menu) == 1 else f.menu[1 : 1 + 3 * 4 : 3]
+        thinned.append(replace(f, menu=menu, start=0))
+    library = replace(LIBRARY, fields=tuple(thinned))
+    wanted = ("qwen2_5-0_5b-p128", "qwen2_5-0_5b-decode")
+    scenarios = tuple(s for s in study.scenarios if s.name in wanted)
+    start = library.start
+    return CodesignProblem(library, scenarios, "worst", start, None), start
+
+
+@pytest.mark.slow
+def test_on_a_sub_domain_the_bound_is_the_best_of_all_chips_and_relaxation_finds_it() -> None:
+    problem, start = small_problem()
+    inner = build_inner(problem)
+    for budget in (Fraction(20), Fraction(40)):
+        every = enumerate_chips(Counted(inner), budget)
+        closed = branch_and_bound(Counted(inner), budget)
+        assert every.objective == closed.objective
+        assert closed.gap is not None
+        assert closed.gap < 1e-6
+        state = run(Counted(inner), Options("sets", budget=budget), start)
+        assert every.objective is not None
+        assert state.objective is not None
+        assert every.objective <= state.objective <= every.objective * Fraction(101, 100)
+        assert state.spent.solves < every.solves / 2
