@@ -28,7 +28,8 @@ def codesign(
 ) -> int:
     """Choose a chip within an area together with its software, by wall relaxation and others.
 
-    The same command resumes an interrupted study. Shipped: pairs, gemmini-bert, gpu-layer.
+    The same command resumes an interrupted study. Shipped: pairs, gemmini-bert, gemmini-methods,
+    gpu-layer.
     """
     from formwright.flow.codesign import run_study
     from formwright.report.codesign import print_study
