@@ -278,7 +278,7 @@ def _ended(ask: Asked, ground: Ground, options: Options, state: State, offer: _O
     point, visited, record = state.point, state.visited, dict(offer.record)
     certificate = offer.certificate
     if options.variant == "sets" and state.objective is not None:
-        point, given = settle(ask, ground, point, 4 + 16 * max(0, len(ask.others) - 1))
+        point, given = settle(ask, ground, point, 8 * (len(ask.capacities) + len(ask.others)))
         record["reclaimed"] = given_back(ask.library, given)
         names = frozenset(ask.library.fields[i].name for i in ask.capacities)
         without = ask.solve(point, names).objective
