@@ -80,7 +80,7 @@ def ordered(one: Point, other: Point) -> Box:
     ENDS,
     st.sampled_from((0.5, 1.0, 1.3, 4.0)),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_bounds_hold_in_boxes_and_over_what_matters_in_their_parts(
     objective: Objective, one: Point, other: Point, third: Point, scale: float
 ) -> None:
