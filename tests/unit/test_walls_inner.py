@@ -101,7 +101,7 @@ def test_what_is_missing_is_said_by_name() -> None:
     outside = faults(with_text("M >= 1", "M >= 64"))
     assert "no template takes kernel k: tile" in outside
     assert "tile: scope M excludes k" in outside
-    assert "tile has no design" in faults(with_text("T*U <= 32", "T*U <= 0"))
+    assert "constraint C3 leaves no design" in faults(with_text("T*U <= 32", "T*U <= 0"))
     assert 'no value for "M"' in faults(
         problem(ScenarioSpec("only", ((Kernel("k", (made(),), {}), 1),)))
     )
