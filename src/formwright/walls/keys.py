@@ -91,7 +91,7 @@ def _admitting(condition: Expr, atoms: Mapping[str, Column], library: Library) -
         return None
     rows = np.unravel_index(first, code.shape)
     given: dict[str, Given] = {n: _upright(atoms[n].at(rows)) for n in own}
-    places = np.indices([len(f.menu) for f in fields]).reshape(len(fields), -1)
+    places = np.indices([len(f.menu) for f in fields]).reshape(len(fields), chips)
     for field, place in zip(fields, places, strict=True):
         given[f"chip.{field.name}"] = _menu(field.menu, place)
     try:
