@@ -1,0 +1,1 @@
+"""Proposers behind HTTP servers of language models."""
