@@ -58,7 +58,8 @@ def test_l15a_energy_is_read_and_written() -> None:
     assert [p.name for p in template.scope.sizes] == ["bytes.A"]
     assert format_template(template) == TEXT
     closed = inlined(template).cost
-    assert closed is not None and closed.energy is not None
+    assert closed is not None
+    assert closed.energy is not None
     assert "words" not in free_names(closed.energy)
 
 

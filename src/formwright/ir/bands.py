@@ -107,7 +107,7 @@ def quotients(num: npt.NDArray[Any], den: npt.NDArray[Any] | int) -> Band:
         column = num.astype(np.float64)
         return Band(column, column, _min(column), _max(column), True)
     near = num.astype(np.float64) / np.asarray(den).astype(np.float64)
-    # Numerator, denominator and quotient are rounded: three half-ulps, none where it comes out even.
+    # Three roundings of half an ulp, none where the quotient comes out even.
     reach = np.where(_even(num, den), 0.0, np.abs(near) * (2 * _ULP))
     lo, hi = near - reach, near + reach
     return Band(lo, hi, _min(lo), _max(hi))
@@ -115,9 +115,7 @@ def quotients(num: npt.NDArray[Any], den: npt.NDArray[Any] | int) -> Band:
 
 def _even(num: npt.NDArray[Any], den: npt.NDArray[Any] | int) -> npt.NDArray[Any] | bool:
     """Where a quotient is a multiple of 2**-16 that a float surely holds."""
-    if num.size == 0 or max(abs(int(num.min())), abs(int(num.max()))) >= 2**36:
-        return False
-    if int(np.max(den)) >= 2**36:
+    if num.size == 0 or max(int(np.abs(num).max()), int(np.max(den))) >= 2**36:
         return False
     whole: npt.NDArray[Any] = (num.astype(np.int64) << 16) % den == 0
     return whole
