@@ -2,9 +2,9 @@
 
 Info strings: ``sh`` (each line that starts with ``formwright`` is run, and must end with the status
 that a comment ``# exit 1`` names, else 0), ``python`` (executed), ``fw`` (a whole template parses),
-``toml problem``, ``toml chip``, ``toml library`` and ``toml study`` (loaded), ``sh setup`` (the README's two
-commands, which ``.ci/run`` itself runs) and ``text`` (output or a sketch, not run). Anything else
-fails.
+``toml problem``, ``toml chip``, ``toml library`` and ``toml study`` (loaded), ``sh setup`` (the
+README's two commands, which ``.ci/run`` itself runs) and ``text`` (output or a sketch, not run).
+Anything else fails.
 """
 
 import os

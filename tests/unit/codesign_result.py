@@ -91,6 +91,8 @@ def result(*ceilings: CeilingResult) -> StudyResult:
         repairs=(),
         ceilings=ceilings,
         front=(ChipRow("", chip, 9.25, 0.25, False, "", 12),),
+        front_tolerance=0.01,
+        front_complete_to=None,
         chips=(ChipRow("paper", chip, 12.0, 0.26, True, "a paper", 13),),
         generated=(),
         area_model=({"name": "sms", "source": "a table", "error": "the fit is off by 5 %"},),

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,11 +38,11 @@ def test_the_tables_say_what_was_found() -> None:
         "no chip is below 0.2475 (gap 1 %)",
         "shared_bytes 32 KiB 64 KiB",
         "1. shared_bytes 32 KiB -> 64 KiB, sms 4 -> 8",
-        "+1.5 mm2, drop 0.75, evaluated 0.74, price 0.5 per mm2",
+        "+1.5 mm2, price 0.5 per mm2; drop 0.75, evaluated 0.74",
         "work 0: Tm 32 -> 64, 1.9 times as fast",
         "and 2 more, in the files",
         "given back: shared_bytes 64 KiB -> 48 KiB",
-        "random 0.25 9.9 1/2 200 [200, 200] 108.5 [17, 200]",
+        "random 0.25 9.9 1/2 200 108.5 [17, 200]",
         "random: 17 chips were found, not 200",
         "random: also 6 [0, 12] bounds of boxes",
         "other: modelled",
@@ -110,3 +111,33 @@ def test_no_file_is_written_for_an_empty_table(tmp_path: Path) -> None:
     assert not (tmp_path / "purchases.csv").exists()
     ceilings = list(csv.DictReader((tmp_path / "ceilings.csv").open()))
     assert ceilings[0]["objective"] == ""
+
+
+def test_a_step_that_frees_area_says_what_it_saves() -> None:
+    found = ceiling(32.0)
+    saved = replace(found.purchases[0], area=-0.5, price=None)
+    text = printed(result(replace(found, purchases=(saved,))), 80)
+    assert "saves 0.5 mm2; drop 0.75" in text
+    assert "+-" not in text
+
+
+def test_wide_figures_of_methods_are_not_cut() -> None:
+    """Objectives of twelve digits, short times and many solves fit into 80 columns."""
+    found = ceiling(32.0)
+    rows = tuple(
+        replace(m, objective=5976357123.4, area=0.64566, seconds=(0.00056512,), solves=(508,))
+        for m in found.methods
+    )
+    assert "…" not in printed(result(replace(found, methods=rows)), 80)
+
+
+@pytest.mark.parametrize(
+    ("complete_to", "said"),
+    [
+        (None, "every chip is within 1 % of a point of no more area"),
+        (1.8, "within 1 % for chips below 1.8 mm2; the time was spent"),
+    ],
+)
+def test_how_far_the_front_can_be_relied_on(complete_to: float | None, said: str) -> None:
+    found = replace(result(ceiling(32.0)), front_complete_to=complete_to)
+    assert said in " ".join(printed(found, 80).split())

@@ -1,10 +1,12 @@
 """A co-design study: a file in, a chip with its software out, through a journal."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from time import monotonic
 from typing import Any, cast
 
+from formwright.chip.library import Point
 from formwright.flow.codesign_compare import best_of, method_row, number, scenario_rows
 from formwright.flow.codesign_generated import run_generated
 from formwright.flow.codesign_methods import bound_below, counted, keys_of, run_method
@@ -30,6 +32,7 @@ from formwright.flow.journal import Journal
 from formwright.flow.setting import Listener
 from formwright.walls.areas import Areas
 from formwright.walls.bounds import Until
+from formwright.walls.counting import Counted, Shared
 from formwright.walls.front import Front, FrontPoint, pareto_front
 from formwright.walls.outcome import Outcome
 from formwright.walls.study import RELAXATIONS, Method
@@ -52,12 +55,14 @@ def run_study(reference: str, out: Path, listener: Listener) -> StudyResult:
         proofs = prove_templates(journal, study, listener)
         listener.stage("listing the designs of each kernel")
         inner = open_inner(study)
-        answer = refuse_hopeless(study, inner)
-        room = Room(study, inner, open_evaluator(study), answer, journal, listener, out)
+        shared = Shared()
+        answer = refuse_hopeless(study, Counted(inner, shared))
+        room = Room(study, inner, open_evaluator(study), answer, journal, listener, out, shared)
         agreement = agreement_of(room)
         repairs = validate_model(room)
-        ceilings = tuple(_ceiling(room, budget) for budget in study.budgets)
-        front = _front(room)
+        found = [_ceiling(room, budget) for budget in study.budgets]
+        ceilings = tuple(result for result, _ in found)
+        front = _front(room, [point for _, point in found if point is not None])
         return StudyResult(
             study=study.name,
             description=study.description,
@@ -73,6 +78,8 @@ def run_study(reference: str, out: Path, listener: Listener) -> StudyResult:
             repairs=repairs,
             ceilings=ceilings,
             front=_front_rows(room, front),
+            front_tolerance=None if front is None else front.tolerance,
+            front_complete_to=None if front is None else number(front.complete_to),
             chips=_chip_rows(room, front),
             generated=run_generated(room),
             area_model=tuple(
@@ -92,7 +99,7 @@ def _evaluator(room: Room) -> dict[str, Any] | None:
     return {"name": found.name, "evidence": found.evidence, "noise": float(found.noise)}
 
 
-def _ceiling(room: Room, budget: Fraction | None) -> CeilingResult:
+def _ceiling(room: Room, budget: Fraction | None) -> tuple[CeilingResult, Point | None]:
     """All methods under one ceiling, the best chip among theirs, and a bound."""
     study, at = room.study, label(room, budget)
     runs: dict[Method, list[Outcome]] = {}
@@ -122,7 +129,7 @@ def _ceiling(room: Room, budget: Fraction | None) -> CeilingResult:
     bought = best_of([runs[m][0] for m in reversed(RELAXATIONS) if m in runs])
     path = None if bought is None else relaxed[cast(Method, bought.method)]
     low = None if bound is None else bound.bound
-    return CeilingResult(
+    result = CeilingResult(
         budget=number(budget),
         chip=None if best is None or best.point is None else shown(study.library, best.point),
         area=None if best is None else number(best.area),
@@ -139,6 +146,7 @@ def _ceiling(room: Room, budget: Fraction | None) -> CeilingResult:
         ),
         entries=entries,
     )
+    return result, None if best is None else best.point
 
 
 def _certificate(path: Relaxed | None) -> dict[str, Any] | None:
@@ -177,8 +185,11 @@ def _gap(objective: Fraction | None, bound: Fraction | None) -> float | None:
     return 0.0 if objective == 0 else max(0.0, float(1 - bound / objective))
 
 
-def _front(room: Room) -> Front | None:
-    """The front within the largest ceiling, where the study asks for one."""
+def _front(room: Room, known: Sequence[Point]) -> Front | None:
+    """The front within the largest ceiling, where the study asks for one.
+
+    ``known``: the best chip of each ceiling, which is on it whatever the tolerance passes over.
+    """
     study = room.study
     if study.front_tolerance is None:
         return None
@@ -187,7 +198,7 @@ def _front(room: Room) -> Front | None:
     limits = Until(gap=gap, seconds=study.search.bound_seconds)
 
     def run() -> dict[str, Any]:
-        found = pareto_front(counted(room), study.budgets[-1], limits)
+        found = pareto_front(counted(room), study.budgets[-1], limits, known=known)
         return {
             "points": [[list(p.point), str(p.objective), str(p.area)] for p in found.points],
             "tolerance": found.tolerance,
@@ -239,6 +250,8 @@ def _chip_rows(room: Room, front: Front | None) -> tuple[ChipRow, ...]:
         beaten = None
         if front is not None and objective is not None:
             beaten = front.beating(objective, area) is not None
+            if not beaten and front.complete_to is not None and area >= front.complete_to:
+                beaten = None
         rows.append(
             ChipRow(
                 chip.name,

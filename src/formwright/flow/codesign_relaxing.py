@@ -79,7 +79,7 @@ def validate_model(room: Room) -> tuple[dict[str, Any], ...]:
                 room.repairs = [*room.repairs, *fresh]
                 room.inner = found.inner.inner
                 room.shared = Shared()
-                room.reference = room.inner.solve(study.reference)
+                room.reference = Counted(room.inner, room.shared).solve(study.reference)
                 room.listener.done(f"the model was repaired {len(fresh)} time(s)")
         if len(room.repairs) == before:
             break

@@ -97,7 +97,9 @@ class MethodRow:
 
 @dataclass(frozen=True, slots=True)
 class ChipRow:
-    """A chip to compare with, or a point of the front; ``dominated`` by a point of the front."""
+    """A chip to compare with, or a point of the front.
+
+    ``dominated`` by a point of the front; ``None`` where that is not known."""
 
     name: str
     chip: Values
@@ -153,6 +155,9 @@ class StudyResult:
     repairs: tuple[dict[str, Any], ...]
     ceilings: tuple[CeilingResult, ...]
     front: tuple[ChipRow, ...]
+    front_tolerance: float | None
+    front_complete_to: float | None
+    """mm2; ``None``: every chip within the ceiling was weighed, or no front was asked for."""
     chips: tuple[ChipRow, ...]
     generated: tuple[dict[str, Any], ...]
     area_model: tuple[dict[str, str], ...]

@@ -10,7 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from formwright.base.quantities import Dimension, Quantity, show_quantity
-from formwright.flow.codesign_results import CeilingResult, ChipRow, DesignRow, StudyResult
+from formwright.flow.codesign_results import (
+    CeilingResult,
+    ChipRow,
+    DesignRow,
+    PurchaseRow,
+    StudyResult,
+)
 
 _DIMENSIONS: dict[str, Dimension] = {d: d for d in get_args(Dimension)}
 
@@ -36,8 +42,10 @@ def print_study(console: Console, result: StudyResult) -> None:
     _print_purchases(console, last, said)
     _print_scenarios(console, last)
     _print_methods(console, last)
-    for title, rows in (("Front of objective and area", result.front), ("Chips", result.chips)):
-        _print_rows(console, title, rows, said)
+    _print_rows(console, "Front of objective and area", result.front, said)
+    if result.front:
+        _line(console, f"  {_weighed(result)}")
+    _print_rows(console, "Chips", result.chips, said)
     _print_generated(console, result.generated)
     _print_grounds(console, result)
 
@@ -122,8 +130,8 @@ def _print_purchases(console: Console, found: CeilingResult, said: Said) -> None
         _line(console, f"  {bought.round}. {steps}")
         _line(
             console,
-            f"     +{number(bought.area, 4)} mm2, drop {number(bought.predicted)}{checked},"
-            f" price {number(bought.price)} per mm2; objective {number(bought.objective)}"
+            f"     {_paid(bought)}; drop {number(bought.predicted)}{checked};"
+            f" objective {number(bought.objective)}"
             + (f"; {bought.verdict}" if bought.verdict else ""),
         )
         for reason in bought.mechanism[:MOST_REASONS]:
@@ -134,6 +142,13 @@ def _print_purchases(console: Console, found: CeilingResult, said: Said) -> None
             _line(console, f"     given back: {_steps(bought.reclaimed, said)}")
     if found.certificate is not None:
         _line(console, f"  then {_ended(found.certificate)}")
+
+
+def _paid(bought: PurchaseRow) -> str:
+    """What a step takes of the chip, or gives back."""
+    if bought.area is not None and bought.area < 0:
+        return f"saves {number(-bought.area, 4)} mm2"
+    return f"+{number(bought.area, 4)} mm2, price {number(bought.price)} per mm2"
 
 
 def _ended(certificate: Mapping[str, Any]) -> str:
@@ -193,7 +208,7 @@ def _print_methods(console: Console, found: CeilingResult) -> None:
             f"{m.reached}/{len(m.objectives)}",
             _spread(m.solves),
             _spread(m.solves_to_best) if m.reached else "never",
-            number(median(m.seconds), 3) if m.seconds else "-",
+            number(median(m.seconds), 2) if m.seconds else "-",
         )
     console.print()
     console.print(table)
@@ -218,6 +233,8 @@ def _spread(values: tuple[int, ...]) -> str:
         return "-"
     if len(values) == 1:
         return str(values[0])
+    if min(values) == max(values):
+        return str(values[0])
     return f"{median(values):g} [{min(values)}, {max(values)}]"
 
 
@@ -229,14 +246,23 @@ def _print_rows(console: Console, title: str, rows: tuple[ChipRow, ...], said: S
     part = "" if len(shown) == len(rows) else f" ({len(shown)} of {len(rows)} points; all in files)"
     _line(console, f"{title}{part}", style="bold")
     for row in shown:
-        behind = {True: "; dominated", False: "; on the front", None: ""}[row.dominated]
-        behind = behind if row.source else ""
+        behind = {True: "dominated", False: "not dominated", None: "not known if dominated"}
+        stands = f"; {behind[row.dominated]}" if row.source else ""
         name = f"{row.name}: " if row.name else ""
         _line(
             console,
-            f"  {name}{number(row.area)} mm2, {number(row.objective, 7)}{behind};"
+            f"  {name}{number(row.area)} mm2, {number(row.objective, 7)}{stands};"
             f" {said.chip(row.chip)}",
         )
+
+
+def _weighed(result: StudyResult) -> str:
+    """How far the front can be relied on."""
+    within = f"within {_percent(result.front_tolerance)}"
+    if result.front_complete_to is None:
+        return f"every chip is {within} of a point of no more area"
+    to = number(result.front_complete_to, 4)
+    return f"{within} for chips below {to} mm2; the time was spent, larger ones are not weighed"
 
 
 def _print_generated(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
