@@ -7,6 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies_expr import conditions, numbers, plain_constants
 
+from effort import examples
 from formwright.ir.bands import Band, Bands, BandsError, Value, between, interned, quotients
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Expr
@@ -42,7 +43,7 @@ def contains(found: Value, exact: object, row: int | None = None) -> bool:
     inner,
     inner,
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_values_at_points_of_a_box_lie_inside(
     expr: Expr,
     a: tuple[Fraction, Fraction],
@@ -65,7 +66,7 @@ def test_values_at_points_of_a_box_lie_inside(
     st.lists(st.tuples(st.integers(-9, 40), st.integers(1, 7)), min_size=1, max_size=6),
     rationals,
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_columns_of_points_hold_each_row(
     expr: Expr, rows: list[tuple[int, int]], b: Fraction
 ) -> None:

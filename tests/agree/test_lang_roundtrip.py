@@ -7,6 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies_templates import numeric, staged, templates, truths, whole
 
+from effort import examples
 from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
 from formwright.ir.expr import Expr
@@ -41,7 +42,7 @@ def read_back(text: str) -> Template:
         raise
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.one_of(templates(), staged()))
 def test_templates_come_back(template: Template) -> None:
     text = format_template(template)
@@ -51,7 +52,7 @@ def test_templates_come_back(template: Template) -> None:
     inlined(again)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(templates(), st.data())
 def test_comments_come_back(template: Template, data: st.DataObject) -> None:
     """Canonical text stays as it is, and the comments of a text are those of its canonical form."""
@@ -84,13 +85,13 @@ def _well_told(error: InputError) -> None:
         assert 1 <= d.span.column <= d.span.end_column
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.text(max_size=200))
 def test_any_text(text: str) -> None:
     _read(text)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.data())
 def test_shipped_texts_with_pieces_moved(data: st.DataObject) -> None:
     """Pieces are dropped, doubled, swapped for others of any shipped text, or made odd."""

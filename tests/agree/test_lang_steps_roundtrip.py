@@ -6,6 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies_systems import steps
 
+from effort import examples
 from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
 from formwright.ir.inline import inlined
@@ -26,7 +27,7 @@ def read_back(text: str) -> Template:
         raise
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(steps())
 def test_steps_come_back(template: Template) -> None:
     text = format_template(template)

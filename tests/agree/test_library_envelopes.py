@@ -6,6 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.chip.library_tables import curve, envelope, raised
 from formwright.ir.evaluate import evaluate
 
@@ -14,7 +15,7 @@ pairs = st.tuples(st.integers(1, 64), areas)
 tables = st.lists(pairs, min_size=2, max_size=8, unique_by=lambda p: p[0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(tables)
 def test_the_curve_never_falls_and_covers_its_points(table: list[tuple[int, Fraction]]) -> None:
     points = sorted(table)

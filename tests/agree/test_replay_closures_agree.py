@@ -7,6 +7,7 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.ir.evaluate import EvaluationError, cell_key, evaluate
 from formwright.ir.expr import (
     Arith,
@@ -119,7 +120,7 @@ def meaning(expr: Expr, environment: dict[str, Scalar]) -> Scalar | None:
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     expressions,
     st.integers(-2, 3),

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies_expr import MENUS, expressions
 
+from effort import examples
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Expr
 from formwright.replay.compiled import compile_expr
@@ -11,7 +12,7 @@ from formwright.replay.compiled import compile_expr
 points = st.fixed_dictionaries({name: st.sampled_from(menu) for name, menu in MENUS.items()})
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(expressions, points, st.sets(st.sampled_from(sorted(MENUS))))
 def test_closures_agree_with_evaluate(expr: Expr, point: dict[str, int], folded: set[str]) -> None:
     """Whichever names are known when the expression is compiled."""

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies_expr import MENUS, conditions, numbers, plain_constants
 
+from effort import examples
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Expr, Scalar
 from formwright.smt.atoms import Atoms
@@ -16,7 +17,10 @@ from formwright.smt.terms import Formula, constant, eq, negated, polys
 
 points = st.fixed_dictionaries({n: st.sampled_from(menu) for n, menu in MENUS.items()})
 relaxed = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 
 

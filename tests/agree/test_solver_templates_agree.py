@@ -18,6 +18,7 @@ from strategies_expr import (
     templates,
 )
 
+from effort import examples
 from formwright.base.diagnostics import InputError
 from formwright.ir.evaluate import EvaluationError, number, truth
 from formwright.ir.expr import TRUE, Arith, Compare, Expr, Var, num
@@ -34,7 +35,10 @@ FALSE = Verdict(False)
 POINTS = [dict(zip(MENUS, p, strict=True)) for p in product(*MENUS.values())]
 
 relaxed = settings(
-    max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=examples(30),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
 )
 
 
@@ -155,7 +159,7 @@ def stretched(draw: st.DrawFn) -> Template:
 
 
 @pytest.mark.parametrize("drawn", [False, True])
-@settings(relaxed, max_examples=50)
+@settings(relaxed, max_examples=examples(50))
 @given(random=stretched())
 def test_milp_alone_is_never_wrong_about_costs_of_any_size(drawn: bool, random: Template) -> None:
     """Without the enumeration that confirms it, and with or without a design to begin with."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies_expr import MENUS, expressions, numbers
 
+from effort import examples
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Arith, Compare, Cond, Expr, Logic, Num, Round, Scalar, Sum, Var, num
 from formwright.ir.interval import Interval, bounds
@@ -37,7 +38,10 @@ def values(expr: Expr) -> list[Scalar | None]:
 
 
 relaxed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.base.diagnostics import InputError
 from formwright.chip.library import Box, Point
 from formwright.chip.library_files import load_library
@@ -80,7 +81,7 @@ def ordered(one: Point, other: Point) -> Box:
     ENDS,
     st.sampled_from((0.5, 1.0, 1.3, 4.0)),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_bounds_hold_in_boxes_and_over_what_matters_in_their_parts(
     objective: Objective, one: Point, other: Point, third: Point, scale: float
 ) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.ir.int_arrays import ONES, of_array
 from formwright.ir.rational_arrays import Exact
 from formwright.walls.dominance import undominated
@@ -21,7 +22,7 @@ from formwright.walls.ranks import ranked
 
 whole = st.integers(0, 12).map(Fraction)
 pairs = st.lists(st.tuples(whole, whole), min_size=1, max_size=6)
-EXAMPLES = settings(max_examples=80, deadline=None)
+EXAMPLES = settings(max_examples=examples(80), deadline=None)
 
 
 @given(st.lists(pairs, min_size=1, max_size=3), st.data())

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies_formulations import EXTENTS, LIBRARY, boxes, points, templates
 
+from effort import examples
 from formwright.base.diagnostics import InputError
 from formwright.chip.library import Box, Library, Point
 from formwright.ir.evaluate import evaluate
@@ -20,7 +21,7 @@ from formwright.walls.core import Answer
 from formwright.walls.inner import TemplateInner, build_inner
 from formwright.walls.problem import CodesignProblem, Kernel, Objective, ScenarioSpec
 
-EXAMPLES = settings(max_examples=30, deadline=None)
+EXAMPLES = settings(max_examples=examples(30), deadline=None)
 
 
 def problem_of(kernels: list[Kernel], objective: Objective = "weighted") -> CodesignProblem:
@@ -136,7 +137,7 @@ def test_designs_that_are_kept_cost_what_the_formulas_say(
 
 
 @given(templates("one"), templates("two"), points)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_energy_times_delay_is_least_over_all_combinations(
     one: Template, two: Template, point: Point
 ) -> None:

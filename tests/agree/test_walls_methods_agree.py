@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies_walls import budgets, finite_inners, libraries
 
+from effort import examples
 from formwright.chip.library import Library, Point
 from formwright.walls.areas import Areas
 from formwright.walls.baselines import (
@@ -46,7 +47,7 @@ def best_of(inner: FiniteInner, budget: Fraction | None) -> Fraction | None:
 
 
 @given(finite_inners(), budgets())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_branch_and_bound_finds_the_best_chip_and_its_bound_holds(
     inner: FiniteInner, budget: Fraction | None
 ) -> None:
@@ -65,7 +66,7 @@ def test_branch_and_bound_finds_the_best_chip_and_its_bound_holds(
 
 
 @given(finite_inners(), budgets())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_enumeration_finds_the_best_chip_of_least_area(
     inner: FiniteInner, budget: Fraction | None
 ) -> None:
@@ -81,7 +82,7 @@ def test_enumeration_finds_the_best_chip_of_least_area(
 
 
 @given(finite_inners(), budgets())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_one_program_over_both_sides_finds_the_best_chip(
     inner: FiniteInner, budget: Fraction | None
 ) -> None:
@@ -94,7 +95,7 @@ def test_one_program_over_both_sides_finds_the_best_chip(
 
 
 @given(finite_inners(), budgets(), st.integers(0, 3))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_no_method_is_better_than_the_joint_optimum(
     inner: FiniteInner, budget: Fraction | None, seed: int
 ) -> None:
@@ -123,7 +124,7 @@ def test_no_method_is_better_than_the_joint_optimum(
 
 
 @given(finite_inners(), budgets())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_the_best_chip_for_fixed_software_is_the_best_of_all_chips(
     inner: FiniteInner, budget: Fraction | None
 ) -> None:
@@ -137,7 +138,7 @@ def test_the_best_chip_for_fixed_software_is_the_best_of_all_chips(
 
 
 @given(finite_inners(), budgets())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_the_front_is_that_of_all_chips(inner: FiniteInner, budget: Fraction | None) -> None:
     library = inner.library
     front = pareto_front(Counted(inner), budget)
@@ -150,7 +151,7 @@ def test_the_front_is_that_of_all_chips(inner: FiniteInner, budget: Fraction | N
 
 
 @given(libraries(), st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_areas_of_boxes_are_below_those_of_their_chips(
     library: Library, data: st.DataObject
 ) -> None:

@@ -7,6 +7,7 @@ from math import comb, inf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.chip.library import AreaTerm, Library, MenuField, Point, Rule
 from formwright.ir.expr import Arith, Compare, Expr, Var, num
 from formwright.walls.core import NONE
@@ -16,7 +17,10 @@ from formwright.walls.relax import run
 from formwright.walls.state import Options, State
 
 relaxed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 
 NAMES = ("a", "b", "c", "d")

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.proof import assertions as data
 from formwright.proof.certificate import (
     Contradiction,
@@ -84,7 +85,7 @@ def solutions(asked: data.Recorded) -> Iterator[dict[str, int]]:
             yield named
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(queries)
 def test_a_query_has_a_certificate_if_and_only_if_it_has_no_solution(asked: data.Recorded) -> None:
     """Over a box of whole numbers all solutions can be tried."""
@@ -108,7 +109,7 @@ rational_rows = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rational_rows)
 def test_rows_that_add_up_to_a_contradiction_over_the_reals(
     found: list[tuple[list[int], int, int, bool]],

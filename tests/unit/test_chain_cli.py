@@ -86,6 +86,7 @@ def test_show_lists_the_steps(capsys: pytest.CaptureFixture[str]) -> None:
     assert "double_buffering: transferred -> rotating" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_check_looks_at_every_step(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["solve", "gemm", "--chip", "chain", "--set", SIZES, "--json"]) == 0
     best = json.loads(capsys.readouterr().out)["assignment"]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain_texts import edited
+from effort import examples
 from formwright.flow.chain_solving import SolvedChain, solve_chain
 from formwright.ir.template import Constraint, Cost, CostBound, Decision, Template
 from formwright.lang import parse_expression
@@ -58,7 +59,9 @@ def test_the_answer_is_that_of_all_decisions_at_once(more: str, tmp_path: Path) 
     [
         ("", 2),
         (",chip.controller_area=0.1 mm2", 1),
-        (",chip.controller_area=0.3 mm2,chip.instruction_area=0.2 mm2", 0),
+        pytest.param(
+            ",chip.controller_area=0.3 mm2,chip.instruction_area=0.2 mm2", 0, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_mechanism_changes_with_its_area(areas: str, mechanism: int) -> None:
@@ -150,7 +153,7 @@ def chains(draw: st.DrawFn) -> tuple[Template, ...]:
     return tuple(steps)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(chains())
 def test_random_chains_lose_nothing(steps: tuple[Template, ...]) -> None:
     whole = solve_at_once(steps, {"M": 1, "N": 1, "K": 1})

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.base.diagnostics import InputError
 from formwright.contract.contract import contract_data, contract_digest, outside
 from formwright.contract.inputs import inputs, kinds
@@ -105,7 +106,7 @@ def test_sparse_terms_are_judged_by_gamma_of_their_own_count():
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(k=st.integers(1, 12), seed=st.integers(0, 1000))
 def test_the_reference_is_the_exact_product_within_its_own_share(k, seed):
     a, b = inputs(CONTRACT, "mixed", {"M": 2, "N": 2, "K": k}, seed)

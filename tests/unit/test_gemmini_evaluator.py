@@ -8,6 +8,7 @@ from gemmini_designs import HOLDS, chip_values, costs, designs, template
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.base.diagnostics import InputError
 from formwright.simulate.gemmini import GemminiEvaluator, nest_of, walked
 
@@ -44,7 +45,7 @@ def tile(draw: st.DrawFn) -> dict[str, int]:
     design=tile(),
     chip=st.tuples(st.integers(8, 128), st.integers(8, 1024), st.integers(64, 1024)),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_design_costs_what_the_walk_counts(
     holds: str, extents: dict[str, int], design: dict[str, int], chip: tuple[int, int, int]
 ) -> None:
@@ -65,7 +66,7 @@ def test_any_design_costs_what_the_walk_counts(
     extents=st.fixed_dictionaries({"M": sizes_, "K": sizes_, "N": sizes_}),
     design=tile(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_passes_that_stand_for_others_count_as_those_would(
     holds: str, extents: dict[str, int], design: dict[str, int]
 ) -> None:

@@ -9,6 +9,7 @@ from gemmini_designs import HOLDS, chip_values, costs, library, template
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
 from formwright.contract.matching import matches
@@ -88,7 +89,7 @@ ENERGIES = ("mac", "register", "accumulator", "scratchpad", "dram")
     extents=st.fixed_dictionaries({n: st.integers(1, 500) for n in "MKN"}),
     design=st.tuples(*[st.sampled_from([1, 2, 3, 8, 12, 64, 128])] * 5),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_access_counts_are_never_negative(
     holds: str, extents: dict[str, int], design: tuple[int, ...]
 ) -> None:

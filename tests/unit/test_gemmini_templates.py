@@ -6,6 +6,8 @@ from gemmini_oracle import ORDERS, Mapping_, best, cycles, energy_pj, feasible, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
+
 STAYS = {"P": "weights", "C": "outputs", "K": "inputs"}
 """The template of a mapping by its innermost DRAM loop that runs more than once."""
 
@@ -56,7 +58,7 @@ def mapping(draw: st.DrawFn) -> Mapping_:
     sp=st.integers(1, 1024),
     acc=st.integers(1, 1024),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_mapping_in_any_of_the_six_orders_is_a_design_of_one_template(
     m: Mapping_, pe: int, sp: int, acc: int
 ) -> None:

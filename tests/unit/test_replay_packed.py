@@ -5,6 +5,7 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
 from formwright.lang import load
@@ -41,7 +42,7 @@ schedules = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(points(), schedules)
 def test_every_order_of_the_grids_is_exact(point: dict[str, int], schedule: Schedule) -> None:
     outcome = run(packed(), point, schedule)

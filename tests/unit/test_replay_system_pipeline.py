@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import pytest
 import replay_systems as systems
 
 from formwright.ir.template import Template
@@ -71,6 +72,7 @@ def test_the_smallest_fault_is_found_without_a_model() -> None:
     assert len(shown.trace) == 6 * 3 + 1
 
 
+@pytest.mark.slow
 def test_the_right_condition_leaves_nothing_to_find() -> None:
     right = search(systems.pipeline("safe: P <= S - 2 + beta"), 3.0)
     assert right.counterexample is None

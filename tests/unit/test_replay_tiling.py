@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
 from formwright.lang import load
@@ -49,6 +50,7 @@ def test_24_schedules_by_exhaustion(owners: str) -> None:
         assert found.safe == (S - 2 + beta >= P), (S, P, beta, found)
 
 
+@pytest.mark.slow
 def test_24_schedules_by_delays() -> None:
     """A single agent that stands still is enough to break every unsafe schedule."""
     for S, P, beta in product((1, 2, 3), (0, 1, 2, 3), (0, 1)):
@@ -92,7 +94,7 @@ schedules = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(safe_points(), schedules)
 def test_safe_designs_are_exact_under_every_schedule(
     point: dict[str, int], schedule: Schedule

@@ -52,6 +52,7 @@ def test_an_edit_of_one_clause_asks_about_it_and_keeps_its_verdict(tmp_path: Pat
     assert all((a.name, a.verdict) == (b.name, b.verdict) for a, b in pairs)
 
 
+@pytest.mark.slow
 def test_weaker_premises_are_no_old_query(tmp_path: Path) -> None:
     _proved(STEP, tmp_path)
     wider = _proved(

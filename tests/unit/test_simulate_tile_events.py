@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.simulate import tile_events, tile_native
 from formwright.simulate.tile_events import Counters, Memory
 from formwright.simulate.tile_machine import Launch, TileMachine, Tiles
@@ -194,7 +195,7 @@ def launches(draw: st.DrawFn) -> Launch:
     return Launch(tiles, blocks, draw(st.floats(1e-9, 1e-5)), draw(st.integers(0, 3)), **flags)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(launches(), MACHINES, st.floats(0, 1e-4))
 def test_the_compiled_events_are_those_of_the_python_text(
     launch: Launch, machine: TileMachine, start: float
@@ -208,7 +209,7 @@ def test_the_compiled_events_are_those_of_the_python_text(
     assert slow.free == fast.free
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(launches(), MACHINES)
 def test_no_time_is_below_what_its_parts_need(launch: Launch, machine: TileMachine) -> None:
     found, counters = time_of(launch, machine)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from effort import examples
 from formwright.base.diagnostics import InputError
 from formwright.ir.expr import Arith, Compare, Expr, Num, Var, num
 from formwright.ir.template import Constraint
@@ -71,9 +72,9 @@ def test_the_tie_break_is_least_shared_memory_then_least_decisions() -> None:
     assert len(keys) == len(set(keys)) == 18
 
 
-def test_hundred_random_shapes_and_chips() -> None:
+def test_random_shapes_and_chips() -> None:
     pick = random.Random(20)
-    for _ in range(100):
+    for _ in range(examples(100)):
         parameters = at(
             (pick.randint(1, 5000), pick.randint(1, 5000), pick.randint(1, 5000)),
             shared_bytes=pick.choice([2048, 8192, 49152, 98304, pick.randint(2048, 300_000)]),

@@ -64,6 +64,7 @@ def test_a_coarse_variable_is_no_token_of_the_fine_system() -> None:
         left_open(shadow, "rank\n  if done then 0 else 1\n", coarse)
 
 
+@pytest.mark.slow
 def test_the_coarse_system_stays_in_its_ranges_between_two_calls() -> None:
     """As the interpreter has it: ``up`` a second time leaves the range, whatever follows."""
     coarse = """  token y any
