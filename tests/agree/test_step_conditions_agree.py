@@ -6,6 +6,7 @@ import random
 import pytest
 from step_states import violated
 
+from effort import thinned
 from formwright.base.source import Source
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.inline import inlined
@@ -151,7 +152,7 @@ def random_step(seed: int) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", thinned(range(SEEDS), 3))
 def test_what_is_proved_of_a_step_holds_in_every_state(seed: int) -> None:
     template = inlined(parse(Source("random.fw", random_step(seed))))
     assert template.refinement is not None

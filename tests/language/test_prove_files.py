@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from effort import thinned
 from formwright.base.source import Source
 from formwright.lang import parse
 from formwright.replay import replay
@@ -52,7 +53,7 @@ def test_there_are_files() -> None:
     assert {p.stem for p in FOLDER.glob("*.fw")} >= LIKE_ANOTHER | SLOW_REPLAY
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", thinned(FILES), ids=lambda p: p.stem)
 def test_verdict(path: Path) -> None:
     text = path.read_text()
     verdict, *words = text.rstrip("\n").split("\n")[-1].removeprefix("# expect: ").split()

@@ -5,9 +5,10 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import examples
 from formwright.proof import assertions as data
 from formwright.smt.atoms import Atoms
 from formwright.smt.record import record, statement
@@ -41,6 +42,7 @@ def test_a_row_is_whole_and_coprime() -> None:
     assert data.row("<", [], -5) == data.Row("<", (), -1)
 
 
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.builds(data.Assertion, st.sampled_from(("goal", "fact")), statements)))
 def test_json_goes_both_ways(kept: list[data.Assertion]) -> None:
     query = data.recorded({"a": "Int", "b": "Real", "ceil!0": "Int"}, kept)

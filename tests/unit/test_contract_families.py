@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from effort import thinned
 from formwright.contract.contract import contract_data
 from formwright.contract.inputs import clauses, inputs, kinds
 from formwright.contract.judge import judge
@@ -491,7 +492,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "fault", "dtype"), FAULTS)
+@pytest.mark.parametrize(("name", "fault", "dtype"), thinned(FAULTS, 3))
 def test_the_usual_faults_are_refused(name, fault, dtype):
     contract = operator(name).contract(dtypes=dtype)
     found = {}

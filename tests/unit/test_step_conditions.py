@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from effort import thinned
 from formwright.base.source import Source
 from formwright.ir.template import Template
 from formwright.lang import parse
@@ -71,7 +72,7 @@ HANDSHAKE: list[tuple[str, Edit, set[str]]] = [
 
 
 @pytest.mark.parametrize(
-    ("edit", "names"), [c[1:] for c in HANDSHAKE], ids=[c[0] for c in HANDSHAKE]
+    ("edit", "names"), thinned([c[1:] for c in HANDSHAKE]), ids=[c[0] for c in HANDSHAKE]
 )
 def test_a_fault_of_the_handshake_stays_open(edit: Edit, names: set[str]) -> None:
     found = still_open("handshake", edit)
@@ -133,7 +134,9 @@ BARRIERS: list[tuple[str, Edit, set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("edit", "names"), [c[1:] for c in BARRIERS], ids=[c[0] for c in BARRIERS])
+@pytest.mark.parametrize(
+    ("edit", "names"), thinned([c[1:] for c in BARRIERS]), ids=[c[0] for c in BARRIERS]
+)
 def test_a_fault_of_the_barriers_stays_open(edit: Edit, names: set[str]) -> None:
     found = still_open("double_buffer", edit)
     assert names <= set(found)
