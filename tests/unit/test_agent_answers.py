@@ -1,7 +1,6 @@
 """What an answer holds, and what goes back."""
 
 from agent_requests import CONTRACT, TEMPLATE, request
-
 from formwright.agent.answers import ANSWER_BYTES, PROPOSALS, read_answer
 from formwright.agent.screening import screen
 

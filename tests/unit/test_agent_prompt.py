@@ -1,7 +1,6 @@
 """Prompts hold what the issue lists, within their budget, and material cannot leave its place."""
 
 from agent_requests import TEMPLATE, request
-
 from formwright.agent.brief import STRUCTURES
 from formwright.agent.prompt import Prompt, marked, prompt_for
 from formwright.agent.protocol import Finding, Known
