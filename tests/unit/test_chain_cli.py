@@ -32,6 +32,7 @@ def test_prove_prints_the_theorem(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert {o["group"] for o in step["obligations"]} >= {"K2", "K3"}
 
 
+@pytest.mark.slow
 def test_prove_of_a_fault_names_the_step(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

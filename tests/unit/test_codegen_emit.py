@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from codegen_library import SMALL, built, inputs, template_of
 
+from effort import thinned
 from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
 from formwright.codegen import build, detect_target, emit_c, target_named
@@ -76,7 +77,7 @@ def fixed(program: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", thinned(list(PROGRAMS)))
 def test_programs_of_other_forms_are_right(name: str, tmp_path: Path) -> None:
     program, size = PROGRAMS[name]
     library = built(template_of(fixed(program)), {"T": size}, tmp_path)
