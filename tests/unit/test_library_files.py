@@ -1,7 +1,8 @@
 """Library files: the two that ship, their figures, and every fault by name and place."""
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -235,3 +236,17 @@ def test_names_and_values_that_are_not_there() -> None:
         load_library("gemini")
     with pytest.raises(InputError, match="cannot read"):
         load_library(Path("absent.toml"))
+
+
+def test_the_chips_of_tiled_gpu_that_keep_its_rule() -> None:
+    """What the pages say of the size of the library: combinations, and chips among them."""
+    library = load_library("tiled-gpu")
+    pair = [library.index(name) for name in ("threads", "accumulators_per_thread")]
+    kept = 0
+    for places in product(*(range(len(library.fields[at].menu)) for at in pair)):
+        point = list(library.start)
+        for at, place in zip(pair, places, strict=True):
+            point[at] = place
+        kept += not library.broken(tuple(point))
+    others = prod(len(f.menu) for at, f in enumerate(library.fields) if at not in pair)
+    assert (library.size, kept * others) == (100_800, 89_280)
