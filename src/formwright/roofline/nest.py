@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from formwright.ir.evaluate import EvaluationError, evaluate
-from formwright.ir.expr import ONE, ZERO, Expr, Num, Scalar, Truth, num
+from formwright.ir.expr import ONE, ZERO, Expr, Num, Scalar
+from formwright.ir.fold import folded
 from formwright.ir.inline import inlined
 from formwright.ir.interval import Interval
 from formwright.ir.program import (
@@ -37,12 +37,9 @@ from formwright.ir.program import (
 )
 from formwright.ir.rewrite import (
     accesses,
-    free_names,
     map_access,
     map_buffer,
-    map_children,
     map_value,
-    substitute,
 )
 from formwright.ir.template import Template
 
@@ -91,8 +88,7 @@ def nest_of(
 ) -> Nest:
     """The tree of ``template`` at one design and one workload; every size in it is a number."""
     whole = inlined(template)
-    known = {n: num(v) for n, v in {**parameters, **assignment}.items() if not isinstance(v, bool)}
-    building = _Building(known)
+    building = _Building({**parameters, **assignment})
     names = {b.name: building.add(b) for b in whole.globals}
     body, born = building.block(whole.program, names)
     root = Loop("", ZERO, ONE, body, born)
@@ -102,13 +98,13 @@ def nest_of(
 class _Building:
     """Gives each allocation a name of its own; sizes are folded as they are met."""
 
-    def __init__(self, known: Mapping[str, Expr]) -> None:
+    def __init__(self, known: Mapping[str, Scalar]) -> None:
         self.known = known
         self.buffers: dict[str, Buffer] = {}
         self.agents: dict[str, Interval] = {}
 
     def fold(self, expr: Expr) -> Expr:
-        return _folded(substitute(expr, self.known))
+        return folded(expr, self.known)
 
     def add(self, buffer: Buffer) -> str:
         key, number = buffer.name, 2
@@ -206,16 +202,3 @@ def operations(value: Value) -> Iterator[str]:
 
 def _agents(extent: Expr) -> Interval:
     return Interval(0, extent.value - 1) if isinstance(extent, Num) else Interval(0)
-
-
-def _folded(expr: Expr) -> Expr:
-    """``expr`` with every part that has no free name as its value."""
-    if isinstance(expr, (Num, Truth)):
-        return expr
-    if free_names(expr):
-        return map_children(expr, _folded)
-    try:
-        value = evaluate(expr, {})
-    except EvaluationError:  # a division that a guard keeps from being met
-        return expr
-    return Truth(value) if isinstance(value, bool) else num(value)

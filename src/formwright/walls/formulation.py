@@ -10,14 +10,15 @@ from fractions import Fraction
 
 from formwright.base.diagnostics import Diagnostic, InputError, nearest
 from formwright.chip.library import Library
-from formwright.ir.expr import Compare, Expr, Scalar, Truth, Var, num
+from formwright.ir.expr import Compare, Expr, Scalar, Truth, Var
+from formwright.ir.fold import folded
 from formwright.ir.inline import inlined
 from formwright.ir.interval import Interval, bounds
-from formwright.ir.rewrite import free_names, substitute
+from formwright.ir.rewrite import free_names
 from formwright.ir.template import Constraint, Template
 from formwright.milp.problem import objective_expression, scope_conditions
 from formwright.walls.problem import Kernel
-from formwright.walls.split import NotSplitError, Splitter, folded
+from formwright.walls.split import NotSplitError, Splitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +179,7 @@ class _Places:
         self.kernel = kernel
         self.library = library
         fixed = {f"chip.{f.name}": f.menu[0] for f in library.fields if len(f.menu) == 1}
-        self.numbers: dict[str, Expr] = {
-            n: num(v) for n, v in {**constants, **fixed}.items() if not isinstance(v, bool)
-        }
+        self.numbers: dict[str, Scalar] = {**constants, **fixed}
         self.fields = frozenset(f"chip.{f.name}" for f in library.fields if len(f.menu) > 1)
         self.decisions = frozenset(d.name for d in template.decisions)
         self.faults: dict[str, Diagnostic] = {}
@@ -196,7 +195,7 @@ class _Places:
         opened = self.library.opened(expr)
         for name in sorted(self._unknown(opened)):
             self.faults.setdefault(name, self._fault(name, expr))
-        return folded(substitute(opened, self.numbers))
+        return folded(opened, self.numbers)
 
     def _unknown(self, opened: Expr) -> frozenset[str]:
         return free_names(opened) - self.numbers.keys() - self.fields - self.decisions

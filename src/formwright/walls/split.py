@@ -12,7 +12,6 @@ from math import gcd, lcm
 from typing import Literal
 
 from formwright.ir.bands import interned
-from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import (
     ONE,
     Arith,
@@ -22,12 +21,12 @@ from formwright.ir.expr import (
     MinMax,
     Neg,
     Num,
-    Scalar,
     Sum,
     Truth,
     Var,
     num,
 )
+from formwright.ir.fold import folded
 from formwright.ir.interval import Interval, bounds
 from formwright.ir.rewrite import free_names, map_children, substitute
 
@@ -133,32 +132,6 @@ class Splitter:
             return MinMax(op, tuple(mixed))
         first = self._rest(folded(free[0] if len(free) == 1 else MinMax(op, tuple(free))))
         return MinMax(op, (first, *mixed))
-
-
-def folded(expr: Expr) -> Expr:
-    """``expr`` with every part that reads no name worked out, where it has a value."""
-    if isinstance(expr, Num | Truth | Var):
-        return expr
-    inner = map_children(expr, folded)
-    match inner:
-        case Cond(Truth(verdict), then, other):
-            return then if verdict else other
-        case Arith("*", Num(value), other) | Arith("*", other, Num(value)) if value == 1:
-            return other
-        case Arith("/", left, Num(value)) if value == 1:
-            return left
-        case _:
-            pass
-    if free_names(inner):
-        return inner
-    try:
-        return constant(evaluate(inner, {}))
-    except EvaluationError:
-        return inner
-
-
-def constant(value: Scalar) -> Expr:
-    return Truth(value) if isinstance(value, bool) else num(value)
 
 
 def _scaled(expr: Expr) -> tuple[Fraction, Expr]:
