@@ -10,8 +10,8 @@ from test_solver_vectorised_agrees import relaxed
 
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Arith, Expr, Var, num
+from formwright.ir.floats import floats
 from formwright.ir.rewrite import map_children
-from formwright.walls.floats import floats
 
 dyadic = st.sampled_from([Fraction(n, d) for n in (-3, 0, 1, 2, 5) for d in (1, 2, 4)])
 points = st.fixed_dictionaries({n: st.sampled_from([-2, 0, 1, 3, 8]) for n in NAMES})

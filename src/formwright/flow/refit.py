@@ -13,8 +13,8 @@ from math import exp, isfinite, log
 from scipy.optimize import minimize
 from scipy.stats import spearmanr
 
-from formwright.ir.evaluate import number
 from formwright.ir.expr import Scalar
+from formwright.ir.floats import floats
 from formwright.ir.template import Template
 from formwright.milp.check import objective_of
 from formwright.milp.problem import cost_over
@@ -112,7 +112,7 @@ def _search(
     defaults: Mapping[str, Fraction],
 ) -> dict[str, Fraction]:
     start = [0.0] * len(names)
-    costs = [cost_over(template, o.parameters, o.assignment, names) for o in observations]
+    costs = [floats(cost_over(template, o.parameters, o.assignment, names)) for o in observations]
 
     def at(point: Sequence[float]) -> dict[str, Fraction]:
         moved = dict(present)
@@ -124,8 +124,8 @@ def _search(
         return moved
 
     def loss(point: Sequence[float]) -> float:
-        moved = at(point)
-        predicted = [float(number(cost, moved)) for cost in costs]
+        moved = {name: float(value) for name, value in at(point).items()}
+        predicted = [cost(moved) for cost in costs]
         pairs = zip(predicted, observations, strict=True)
         error = sum(log(p / o.seconds) ** 2 for p, o in pairs) / len(observations)
         return float(error + PULL * sum(float(x) ** 2 for x in point))

@@ -11,7 +11,7 @@ from formwright.ir.rational_arrays import Approx, Bad, Exact
 from formwright.ir.rewrite import free_names
 from formwright.ir.vectorise import Evaluator, Given, Truths
 from formwright.milp.grid import Axis
-from formwright.walls.ranks import ranked
+from formwright.walls.ranks import combined, places_of, ranked
 
 Coordinates = tuple[Array, ...]
 """Places along each axis, one for each row that is asked for."""
@@ -64,11 +64,7 @@ def _distinct(columns: Sequence[Array], length: int) -> tuple[Array, Array]:
     """First places of the distinct combinations, and which of them each place has."""
     if not columns:
         return np.zeros(1, dtype=np.int64), np.zeros(length, dtype=np.int64)
-    code = np.zeros(length, dtype=np.int64)
-    for column in columns:
-        _, ranks = np.unique(column, return_inverse=True)
-        _, code = np.unique(code * (length + 1) + ranks.reshape(-1), return_inverse=True)
-        code = code.reshape(-1)
+    code = combined([places_of(column) for column in columns])
     _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
     return first, inverse.reshape(-1)
 

@@ -11,6 +11,7 @@ from math import exp, log
 
 from formwright.chip.library import Point
 from formwright.ir.expr import Scalar
+from formwright.ir.floats import Code, floats
 from formwright.ir.fold import folded
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
@@ -18,7 +19,6 @@ from formwright.milp.problem import objective_expression, plain
 from formwright.simulate.evaluator import Evaluation, Evaluator
 from formwright.walls.core import Answer
 from formwright.walls.counters import Counter, counted
-from formwright.walls.floats import Code, floats
 from formwright.walls.problem import CodesignProblem, Kernel
 
 

@@ -15,6 +15,7 @@ from formwright.walls.dominance import undominated
 from formwright.walls.formulation import Formulation, Need
 from formwright.walls.inner import TemplateInner
 from formwright.walls.joint import Design, JointWork
+from formwright.walls.ranks import places_of
 from formwright.walls.table import Table, in_scope
 
 
@@ -83,8 +84,7 @@ class WorkTables:
                     needs[need.wall] = np.maximum(least, needs.get(need.wall, least))
         open_ = np.flatnonzero(np.broadcast_to(np.asarray(fits), (count,)) & np.isfinite(time))
         columns = [time[open_], *(column[open_] for column in needs.values())]
-        ranks = [np.unique(c, return_inverse=True)[1].reshape(-1).astype(np.int64) for c in columns]
-        kept = undominated(ranks, np.arange(open_.size))
+        kept = undominated([places_of(c) for c in columns], np.arange(open_.size))
         return [
             Design(
                 Fraction(float(columns[0][i])),
