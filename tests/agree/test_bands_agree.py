@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from strategies_expr import conditions, numbers, plain_constants
 
 from effort import examples
-from formwright.ir.bands import Band, Bands, BandsError, Value, between, interned, quotients
+from formwright.ir.band_arrays import Band, BandsError, Value, between, quotients
+from formwright.ir.bands import Bands
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Expr
+from formwright.ir.rewrite import interned
 
 NAMES = ("a", "b")
 rationals = st.one_of(st.integers(-6, 30).map(Fraction), st.fractions(-3, 20, max_denominator=9))

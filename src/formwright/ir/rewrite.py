@@ -138,6 +138,12 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
             return map_children(expr, go)
 
 
+def interned(expr: Expr, known: dict[Expr, Expr]) -> Expr:
+    """``expr`` with equal parts as one object, those of ``known`` included."""
+    built = map_children(expr, lambda child: interned(child, known))
+    return known.setdefault(built, built)
+
+
 def map_value(value: Value, f: OnExpr) -> Value:
     """``value`` with every index expression mapped."""
     match value:

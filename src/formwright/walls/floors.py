@@ -12,7 +12,8 @@ import numpy as np
 
 from formwright.base.memo import by_identity
 from formwright.chip.library import Library
-from formwright.ir.bands import Band, Bands, Value, Verdicts, between, conjunction
+from formwright.ir.band_arrays import Band, Value, Verdicts, between, conjunction
+from formwright.ir.bands import Bands
 from formwright.ir.expr import Compare, Expr, Var
 from formwright.ir.int_arrays import Array, Ints
 from formwright.ir.rational_arrays import Exact

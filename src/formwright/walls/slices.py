@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 
 from formwright.chip.library import Box, Library
-from formwright.ir.bands import Band, Bands, Mask, Value, conjunction, point
+from formwright.ir.band_arrays import Band, Mask, Value, conjunction, point
+from formwright.ir.bands import Bands
 from formwright.ir.expr import Var
 from formwright.ir.int_arrays import Array
 from formwright.ir.rewrite import free_names

@@ -11,7 +11,6 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Literal
 
-from formwright.ir.bands import interned
 from formwright.ir.expr import (
     ONE,
     Arith,
@@ -28,7 +27,7 @@ from formwright.ir.expr import (
 )
 from formwright.ir.fold import folded
 from formwright.ir.interval import Interval, bounds
-from formwright.ir.rewrite import free_names, map_children, substitute
+from formwright.ir.rewrite import free_names, interned, map_children, substitute
 
 LONGEST = 256
 """Terms of a sum over the chip that are written out."""

@@ -13,9 +13,8 @@ import numpy as np
 
 from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.chip.library import Library
-from formwright.ir.bands import (
+from formwright.ir.band_arrays import (
     Band,
-    Bands,
     Mask,
     Value,
     Verdicts,
@@ -24,6 +23,7 @@ from formwright.ir.bands import (
     point,
     quotients,
 )
+from formwright.ir.bands import Bands
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Expr, Scalar
 from formwright.ir.int_arrays import Array

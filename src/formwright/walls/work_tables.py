@@ -7,7 +7,8 @@ import numpy as np
 
 from formwright.base.diagnostics import fail
 from formwright.chip.library import Library
-from formwright.ir.bands import Bands, Value, conjunction, point
+from formwright.ir.band_arrays import Value, conjunction, point
+from formwright.ir.bands import Bands
 from formwright.ir.int_arrays import Array
 from formwright.ir.interval import Interval, bounds
 from formwright.ir.rewrite import free_names
