@@ -194,8 +194,7 @@ def test_a_scenario_that_no_program_satisfies_is_named(study: str, tmp_path: Pat
     Path(study).write_text(text)
     with pytest.raises(InputError, match="second"):
         run_study(study, tmp_path / "out", Quiet())
-    keys = [json.loads(x)["key"] for x in lines(tmp_path / "out")]
-    assert keys == ["study"], "no method was run"
+    assert not (tmp_path / "out" / "journal.jsonl").exists(), "no method was run"
 
 
 def test_a_program_that_only_fits_over_the_ceiling(study: str, tmp_path: Path) -> None:
@@ -205,6 +204,90 @@ def test_a_program_that_only_fits_over_the_ceiling(study: str, tmp_path: Path) -
     with pytest.raises(InputError) as caught:
         run_study(study, tmp_path / "out", Quiet())
     assert "within 8 mm2" in str(caught.value)
+
+
+SPEEDS = """
+[library]
+name = "speeds"
+[fields.lanes]
+dimension = "count"
+menu = [1, 2, 4]
+role = "throughput"
+start = 1
+source = "a test"
+[area.lanes]
+value = "chip.lanes"
+source = "a test"
+"""
+
+PLAIN = """
+template plain : operator -> mapping
+
+scope
+  workload C[M] = A[M]
+  extents  M >= 1
+  chip     lanes >= 1
+
+decisions
+  x in {1, 2}
+
+formulation "a test"
+
+cost T seconds
+  T >= x*M/chip.lanes
+  energy joules = M
+"""
+
+
+def limited(folder: Path, reference: int, rate: int, budget: int = 9) -> str:
+    """Of 8 tokens: 1, 2 or 4 a second with 1, 2 or 4 lanes."""
+    (folder / "speeds.toml").write_text(SPEEDS)
+    (folder / "plain.fw").write_text(PLAIN)
+    (folder / "limited.toml").write_text(f"""
+name = "limited"
+library = "speeds.toml"
+objective = "worst"
+templates = ["plain.fw"]
+budget = "{budget} mm2"
+reference = {{ lanes = {reference} }}
+[kernels]
+k = {{ M = 8 }}
+[scenarios.only]
+works = {{ k = 1 }}
+tokens = 8
+limits = {{ rate = {rate} }}
+[methods]
+names = ["sets", "joint"]
+""")
+    return str(folder / "limited.toml")
+
+
+def test_a_reference_at_fault_is_no_fault_of_every_chip(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        run_study(limited(tmp_path, reference=1, rate=4), tmp_path / "out", Quiet())
+    assert "the reference chip" in str(caught.value)
+    assert "no chip" not in str(caught.value)
+    assert result(limited(tmp_path, reference=4, rate=4), tmp_path / "out")["chip"]["lanes"] == 4
+
+
+def test_what_is_refused_leaves_its_folder_free(study: str, tmp_path: Path) -> None:
+    """The corrected file goes on in the same folder; a study that has begun keeps its own."""
+    out = tmp_path / "out"
+    with pytest.raises(InputError):
+        run_study(limited(tmp_path, reference=1, rate=4), out, Quiet())
+    assert not (out / "journal.jsonl").exists()
+    result(study, out)
+    kept = lines(out)
+    with pytest.raises(InputError, match="another"):
+        run_study(limited(tmp_path, reference=4, rate=4), out, Quiet())
+    assert lines(out) == kept
+
+
+def test_a_ceiling_under_which_limits_fail_says_so(tmp_path: Path) -> None:
+    found = result(limited(tmp_path, reference=4, rate=4, budget=2), tmp_path / "out")
+    assert found["objective"] is None
+    notes = {m["method"]: m["note"] for m in found["methods"]}
+    assert "no program" in notes["sets"]
 
 
 def test_the_command(study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

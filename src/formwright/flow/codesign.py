@@ -6,6 +6,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, cast
 
+from formwright.base.diagnostics import InputError
 from formwright.chip.library import Point
 from formwright.flow.codesign_compare import best_of, method_row, number, scenario_rows
 from formwright.flow.codesign_generated import run_generated
@@ -35,7 +36,7 @@ from formwright.walls.bounds import Until
 from formwright.walls.counting import Counted, Shared
 from formwright.walls.front import Front, FrontPoint, pareto_front
 from formwright.walls.outcome import Outcome
-from formwright.walls.study import RELAXATIONS, Method
+from formwright.walls.study import RELAXATIONS, Method, Study
 from formwright.walls.study_reader import load_study
 
 
@@ -51,13 +52,7 @@ def run_study(reference: str, out: Path, listener: Listener) -> StudyResult:
     began = monotonic()
     study = load_study(reference)
     with Journal(out / "journal.jsonl") as journal:
-        identify(journal, study, out)
-        proofs = prove_templates(journal, study, listener)
-        listener.stage("listing the designs of each kernel")
-        inner = open_inner(study)
-        shared = Shared()
-        answer = refuse_hopeless(study, Counted(inner, shared))
-        room = Room(study, inner, open_evaluator(study), answer, journal, listener, out, shared)
+        room, proofs = _opened(study, journal, listener, out)
         agreement = agreement_of(room)
         repairs = validate_model(room)
         found = [_ceiling(room, budget) for budget in study.budgets]
@@ -90,6 +85,29 @@ def run_study(reference: str, out: Path, listener: Listener) -> StudyResult:
             journal=str(out / "journal.jsonl"),
             seconds=monotonic() - began,
         )
+
+
+def _opened(
+    study: Study, journal: Journal, listener: Listener, out: Path
+) -> tuple[Room, dict[str, str]]:
+    """The study ready for its methods, and the verdicts on its templates.
+
+    One that is refused here leaves no journal, so that its corrected file may use the folder.
+    """
+    fresh = not journal.entries
+    try:
+        identify(journal, study, out)
+        proofs = prove_templates(journal, study, listener)
+        listener.stage("listing the designs of each kernel")
+        inner = open_inner(study)
+        shared = Shared()
+        answer = refuse_hopeless(study, Counted(inner, shared))
+    except InputError:
+        if fresh:
+            journal.discard()
+        raise
+    evaluator = open_evaluator(study)
+    return Room(study, inner, evaluator, answer, journal, listener, out, shared), proofs
 
 
 def _evaluator(room: Room) -> dict[str, Any] | None:

@@ -140,14 +140,15 @@ def refuse_hopeless(study: Study, inner: Inner) -> Answer:
     """The answer at the reference, once every scenario is known to have a program somewhere.
 
     Raises:
-        InputError: a scenario that no program satisfies even without walls, none within a
-            budget, or none on the reference chip.
+        InputError: a scenario that no program satisfies on any chip of the library, none within
+            a budget, or none on the reference chip.
     """
-    free = inner.solve(study.reference, frozenset(inner.walls))
-    if free.objective is None:
+    if inner.lower(study.library.whole) == float("inf"):
+        free = inner.solve(study.reference, frozenset(inner.walls))
+        why = f": on the reference with every wall removed, {free.reason}" if free.reason else ""
         raise fail(
-            f"no chip can run this study: with every wall removed, {free.reason}",
-            hint="the constraints that read no chip field exclude it: see its templates",
+            f"no chip of the library can run this study{why}",
+            hint="widen the menus, ease the limits, or add a template",
         )
     faults: list[Diagnostic] = []
     areas = Areas(study.library)

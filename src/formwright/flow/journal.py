@@ -26,6 +26,7 @@ class Journal:
     """One run's entries. One process at a time may hold it; a second is turned away."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self._writing = Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,6 +60,11 @@ class Journal:
 
     def close(self) -> None:
         self._stream.close()
+
+    def discard(self) -> None:
+        """Take the file away: what was begun here was refused before it had a result."""
+        self.close()
+        self.path.unlink(missing_ok=True)
 
     def known(self, key: str) -> Any | None:
         """What the step ``key`` gave, if it is done."""

@@ -156,7 +156,8 @@ def _ended(certificate: Mapping[str, Any]) -> str:
     rest = certificate.get("all_removed")
     told = str(certificate.get("done", ""))
     if rest is not None:
-        told += f"; with every wall removed the objective would be {number(float(Fraction(rest)))}"
+        least = number(float(Fraction(rest)))
+        told += f"; with every capacity removed, other fields as they are, it would be {least}"
     return told
 
 

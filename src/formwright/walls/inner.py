@@ -95,7 +95,8 @@ class TemplateInner:
             joined = self._joined(self.problem.reference, NONE)
             if joined.reason:
                 told = f"the reference chip: {joined.reason}"
-                raise InputError([Diagnostic(told, None, "take a chip on which every kernel runs")])
+                hint = "take a chip that runs every kernel within the limits"
+                raise InputError([Diagnostic(told, None, hint)])
             self._times = {s.name: joined.time(s.name) for s in self.problem.scenarios}
         return self._times
 

@@ -175,8 +175,7 @@ def _offered(ask: Asked, ground: Ground, options: Options, here: Point) -> _Offe
             coupled=options.variant == "coupled",
         )
         move = pick(priced.moves, options.near)
-        stopped = "the ceiling is reached" if priced.dear else "no purchase helps"
-        return _Offer(move, stopped, priced.record)
+        return _Offer(move, _stopped(ask, here, priced.dear), priced.record)
     fields = len(ask.capacities) + len(ask.others)
     widened = widen(
         ask,
@@ -190,7 +189,7 @@ def _offered(ask: Asked, ground: Ground, options: Options, here: Point) -> _Offe
         throughput=options.prices_throughput,
     )
     record = {**widened.record, "together": widened.together}
-    stopped = "the ceiling is reached" if widened.dear else "no purchase helps"
+    stopped = _stopped(ask, here, widened.dear)
     certificate = {"sets": widened.record["sets"]}
     if widened.best is not None or not options.exchange or ask.solve(here).objective is None:
         return _Offer(widened.best, stopped, record, certificate)
@@ -199,6 +198,16 @@ def _offered(ask: Asked, ground: Ground, options: Options, here: Point) -> _Offe
     certificate["exchange"] = {**exchanged.record, "closed": exchanged.closed}
     record["exchange"] = exchanged.record
     return _Offer(exchanged.best, stopped, record, certificate)
+
+
+def _stopped(ask: Asked, here: Point, dear: int) -> str:
+    """Why the run ends where nothing is bought; ``dear`` moves were over the ceiling.
+
+    ``here`` was asked for before.
+    """
+    if ask.solve(here).objective is None:
+        return "no program was found for the start or for a step from it"
+    return "the ceiling is reached" if dear else "no purchase helps"
 
 
 def _bought(
