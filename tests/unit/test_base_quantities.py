@@ -45,6 +45,9 @@ def test_exact(text: str, dimension: Dimension, value: Fraction) -> None:
         ("1.5", "count", "not a whole number"),
         ("fast", "frequency", "is not a quantity"),
         ("1e9999 Hz", "frequency", "unknown unit"),
+        ("1e400 mm2", "area", "out of range"),
+        ("-1e61", "ratio", "out of range"),
+        ("1e-400 s", "time", "out of range"),
         ("nan Hz", "frequency", "is not a quantity"),
     ],
 )

@@ -1,6 +1,7 @@
 """A study through its journal: what it ends in, resumed at any entry, refused where it must be."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from formwright.base.diagnostics import InputError
 from formwright.cli.main import run
 from formwright.flow.codesign import run_study
+from formwright.flow.codesign_purchases import given_back_last
+from formwright.walls.state import Spent, State
 
 LIBRARY = """
 [library]
@@ -134,6 +137,31 @@ def test_what_a_study_ends_in(study: str, tmp_path: Path) -> None:
     areas = [f["area"] for f in found["front"]]
     assert areas == sorted(areas)
     assert found["generated"][0]["sets_found"]
+
+
+@pytest.mark.parametrize("methods", ['["sets"]', '["wall-relaxation"]', '["coupled"]'])
+def test_purchases_lead_from_the_start_to_the_chip(
+    study: str, tmp_path: Path, methods: str
+) -> None:
+    """What was bought, what was given back with it, and what was given back at the end."""
+    text = STUDY[: STUDY.index("names =")] + f"names = {methods}\n"
+    Path(study).write_text(text + STUDY[STUDY.index("seeds = 2") : STUDY.index("[generated]")])
+    for found in result(study, tmp_path / "out")["ceilings"]:
+        chip = {"a": 1, "b": 1, "lanes": 1}
+        last = (found["certificate"] or {}).get("reclaimed", {})
+        for steps in (s for b in found["purchases"] for s in (b["fields"], b["reclaimed"])):
+            chip |= {name: after for name, (before, after) in steps.items()}
+        (row,) = (m for m in found["methods"] if m["method"] == found["purchases_of"])
+        assert row["chip"] == chip | {name: after for name, (_, after) in last.items()}
+
+
+def test_what_is_given_back_at_the_end_is_kept() -> None:
+    bought = {"round": 1, "bought": {}, "reclaimed": {}}
+    state = State((0,), None, 2, 0, "no purchase helps", (), Spent(), Spent(), ())
+    ended = {"round": 2, "bought": None, "reclaimed": {"threads": [256, 128]}}
+    assert given_back_last(replace(state, rounds=(bought, ended))) == {"threads": (256, 128)}
+    assert given_back_last(replace(state, rounds=(bought,))) == {}
+    assert given_back_last(state) == {}
 
 
 def test_every_number_has_its_entry(study: str, tmp_path: Path) -> None:

@@ -169,6 +169,31 @@ FAULTS = {
     "an unknown method": ('"joint"]', '"jont"]', 'did you mean "joint"'),
     "no method": ('["wall-relaxation", "joint"]', "[]", "no method is named"),
     "an unknown evaluator": ("[methods]", '[evaluator]\nname = "x"\n[methods]', "unknown name"),
+    "an evaluator of other templates": (
+        "[methods]",
+        '[evaluator]\nname = "tiled-gpu"\n[methods]',
+        "evaluator tiled-gpu cannot follow designs of shared_memory_tiling",
+    ),
+    "templates that are no names": ('["shared_memory_tiling"]', "[[]]", "not a list of names"),
+    "templates that are tables": ('["shared_memory_tiling"]', "[{}]", "not a list of names"),
+    "a budget that no float holds": ('"10 mm2"', '"1e400 mm2"', "out of range"),
+    "a start that no float holds": (
+        "[kernels.square]",
+        '[start]\naccumulators = "1e400"\n[kernels.square]',
+        "out of range",
+    ),
+    "a weight that no float holds": ("works = {", 'weight = "1e400"\nworks = {', "out of range"),
+    "a limit that no float holds": (
+        "works = {",
+        'tokens = 1\nlimits = { rate = "1e-400" }\nworks = {',
+        "out of range",
+    ),
+    "a front that no float holds": (
+        'budget = "10',
+        'front = "1e400"\nbudget = "10',
+        "out of range",
+    ),
+    "a front without meaning": ('budget = "10', 'front = 2\nbudget = "10', "below 100 %"),
     "an evaluator without a name": (
         "[methods]",
         "[evaluator]\nsamples = 3\n[methods]",

@@ -58,6 +58,8 @@ ENERGIES: Final[tuple[str, ...]] = tuple(
 """Words for units of energy, each a thousandth of the one before."""
 
 _WHOLE: Final[frozenset[Dimension]] = frozenset({"bytes", "count"})
+_LEAST: Final = Fraction(1, 10**60)
+"""Floats hold what lies between this and its inverse, and products of a few such numbers."""
 _LITERAL = re.compile(r"\s*([+-]?\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*([^\s\d].*?)?\s*")
 
 
@@ -94,6 +96,8 @@ def parse_quantity(text: str, dimension: Dimension) -> Quantity:
     if unit not in units:
         raise QuantityError(_wrong_unit(unit, dimension), example)
     value = Fraction(match[1].replace("_", "")) * units[unit]
+    if value and not _LEAST <= abs(value) <= 1 / _LEAST:
+        raise QuantityError(f'"{text}" is out of range', "write a size from 1e-60 to 1e60")
     if dimension in _WHOLE and value.denominator != 1:
         what = BASE[dimension] or "things"
         raise QuantityError(f'"{text}" is not a whole number of {what}', "write a whole number")

@@ -11,7 +11,7 @@ from formwright.chip.library import Point
 from formwright.flow.codesign_compare import best_of, method_row, number, scenario_rows
 from formwright.flow.codesign_generated import run_generated
 from formwright.flow.codesign_methods import bound_below, counted, keys_of, run_method
-from formwright.flow.codesign_purchases import purchase_rows
+from formwright.flow.codesign_purchases import given_back_last, purchase_rows
 from formwright.flow.codesign_relaxing import (
     Relaxed,
     agreement_of,
@@ -168,9 +168,11 @@ def _ceiling(room: Room, budget: Fraction | None) -> tuple[CeilingResult, Point 
 
 
 def _certificate(path: Relaxed | None) -> dict[str, Any] | None:
-    if path is None or path.state.certificate is None:
+    shown = None if path is None else path.state.certificate
+    if path is None or shown is None:
         return None
-    return {**path.state.certificate, "done": path.state.done, "entry": path.entries[-1]}
+    back = given_back_last(path.state)
+    return {**shown, "done": path.state.done, "reclaimed": back, "entry": path.entries[-1]}
 
 
 def _said(runs: list[Outcome]) -> str:

@@ -14,6 +14,12 @@ def purchase_rows(state: State, entries: Sequence[int]) -> tuple[PurchaseRow, ..
     return tuple(_row(bought, entries[bought["round"]]) for bought in state.purchases)
 
 
+def given_back_last(state: State) -> Steps:
+    """What went back when no purchase was left: after the last of the purchases."""
+    last = state.rounds[-1] if state.rounds else {}
+    return _steps(last.get("reclaimed") or {}) if last.get("bought") is None else {}
+
+
 def _row(bought: Mapping[str, Any], entry: int) -> PurchaseRow:
     verdict: Mapping[str, Any] = bought["verdict"] or {}
     return PurchaseRow(

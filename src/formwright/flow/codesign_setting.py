@@ -133,7 +133,7 @@ def open_inner(study: Study, store: Store | None = None) -> Inner:
 def open_evaluator(study: Study) -> Evaluator | None:
     if study.evaluator is None:
         return None
-    return EVALUATORS[study.evaluator.name](study.evaluator.noise)
+    return EVALUATORS[study.evaluator.name].make(study.evaluator.noise)
 
 
 def refuse_hopeless(study: Study, inner: Inner) -> Answer:

@@ -141,6 +141,9 @@ def _print_purchases(console: Console, found: CeilingResult, said: Said) -> None
         if bought.reclaimed:
             _line(console, f"     given back: {_steps(bought.reclaimed, said)}")
     if found.certificate is not None:
+        back = found.certificate.get("reclaimed")
+        if back:
+            _line(console, f"  given back at the end: {_steps(back, said)}")
         _line(console, f"  then {_ended(found.certificate)}")
 
 

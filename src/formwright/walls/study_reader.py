@@ -23,7 +23,12 @@ from formwright.walls.study_points import (
     read_point,
     read_quantity,
 )
-from formwright.walls.study_search import read_evaluator, read_generated, read_search
+from formwright.walls.study_search import (
+    evaluator_faults,
+    read_evaluator,
+    read_generated,
+    read_search,
+)
 from formwright.walls.study_workloads import (
     read_kernels,
     read_programs,
@@ -106,6 +111,12 @@ def _study(fields: Fields, folder: Path) -> Study | None:
     tolerance = None
     if fields.get(("front",)) is not None:
         tolerance = read_quantity(fields, ("front",), "ratio")
+        if tolerance is not None and tolerance >= 1:
+            fields.fault(
+                "front is a tolerance below 100 %",
+                ("front",),
+                'write front = "1 %", or leave it out',
+            )
     library = _library(fields, folder)
     if library is None or goal is None:
         return None
@@ -120,6 +131,8 @@ def _study(fields: Fields, folder: Path) -> Study | None:
         _rules(fields, ("reference",), library, reference)
     listed = fields.get(("programs",)) is not None
     texts = read_templates(fields, folder, library, goal)
+    if evaluator is not None:
+        evaluator_faults(fields, evaluator, texts.templates.values())
     coefficients = read_coefficients(fields, texts)
     counters = read_counters(fields, texts, library)
     kernels = {} if listed else read_kernels(fields, texts)

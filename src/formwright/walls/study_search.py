@@ -1,10 +1,13 @@
 """What a study says about how to look: methods, seeds, the evaluator, generated problems."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Final
 
 from formwright.base.toml import Place
 from formwright.contract.fields import Fields
+from formwright.ir.template import Template
+from formwright.lang import load
 from formwright.simulate.named import EVALUATORS
 from formwright.walls.study import METHODS, EvaluatorChoice, Generated, Method, Search
 from formwright.walls.study_points import read_quantity
@@ -57,6 +60,24 @@ def read_evaluator(fields: Fields) -> EvaluatorChoice | None:
     if name is None or samples is None or noise is None:
         return None
     return EvaluatorChoice(name, noise, samples)
+
+
+def evaluator_faults(
+    fields: Fields, evaluator: EvaluatorChoice, templates: Iterable[Template]
+) -> None:
+    """Faults where the evaluator cannot follow the designs of a template."""
+    known = EVALUATORS[evaluator.name].templates
+    place: Place = ("evaluator", "name")
+    for template in templates:
+        told = f"evaluator {evaluator.name} cannot follow designs of {template.name}"
+        if template.name not in known:
+            fields.fault(told, place, f"it knows {', '.join(known)}; or leave [evaluator] out")
+            continue
+        wanted = {d.name for d in load(template.name)[1].decisions}
+        lacking = sorted(wanted - {d.name for d in template.decisions})
+        if lacking:
+            why = f"{told}: they have no {', '.join(lacking)}"
+            fields.fault(why, place, "give a template of another form another name")
 
 
 def read_generated(fields: Fields) -> Generated | None:

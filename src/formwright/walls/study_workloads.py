@@ -101,7 +101,7 @@ def read_kernels(fields: Fields, texts: Texts) -> dict[str, Kernel]:
         fields.fault("the study has no kernels", ("kernels",), "write [kernels.NAME] and extents")
         return {}
     usual = fields.get(("templates",))
-    usual = tuple(usual) if isinstance(usual, list) else ()
+    usual = tuple(u for u in usual if isinstance(u, str)) if isinstance(usual, list) else ()
     found: dict[str, Kernel] = {}
     for name, entry in table.items():
         kernel = _kernel(fields, name, entry, texts, usual)
