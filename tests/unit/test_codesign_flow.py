@@ -193,6 +193,16 @@ def test_a_study_stopped_at_any_entry_ends_the_same(study: str, tmp_path: Path) 
         assert lines(out)[:count] == kept[:count], "an entry was changed"
 
 
+def test_ceilings_that_read_alike_are_two(study: str, tmp_path: Path) -> None:
+    """The answer under the first is none of the second's, however near they are."""
+    text = STUDY.replace('["9 mm2", "20 mm2"]', '["13.9999999 mm2", "14 mm2"]')
+    Path(study).write_text(text.replace("[generated]", "[extra]").split("[extra]")[0])
+    below, at = result(study, tmp_path / "out")["ceilings"]
+    assert below["area"] < 14
+    assert at["area"] == 14
+    assert at["objective"] < below["objective"]
+
+
 def test_a_finished_study_writes_nothing_more(study: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = result(study, out)

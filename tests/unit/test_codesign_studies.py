@@ -204,6 +204,11 @@ FAULTS = {
         '[chips.old]\nshared_bytes = "16 KiB"\n[methods]',
         "chip old has no accumulators",
     ),
+    "a chip without a source": (
+        "[methods]",
+        '[chips.old]\nshared_bytes = "16 KiB"\naccumulators = 1024\n[methods]',
+        "chip old has no source",
+    ),
     "programs beside scenarios": (
         "[methods]",
         "[programs.p.a]\ncost = 1\n[methods]",

@@ -102,6 +102,14 @@ def test_a_table_is_raised_to_its_envelope_and_says_so() -> None:
     ("old", "new", "message"),
     [
         ("menu = [1, 2, 4]", "menu = []", "l.toml:7:8: error: the menu of banks is empty"),
+        ("menu = [1, 2, 4]", 'menu = [1, 2, "1e400"]', "out of range"),
+        (
+            "menu = [1, 2, 4]",
+            "menu = { from = 1, to = 10, factor = 1.0000001 }",
+            "has more than 1000 values",
+        ),
+        ('"4 * chip.banks * chip.clock"', '"1e59 * chip.banks * chip.clock"', "rate may be out of"),
+        ('"200 * chip.banks"', '"1e59 * 1e59 * chip.banks"', "banks may be out of range"),
         (
             'from = "16 KiB", to = "64 KiB"',
             'from = "64 KiB", to = "16 KiB"',

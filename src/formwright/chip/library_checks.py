@@ -20,6 +20,9 @@ from formwright.ir.rewrite import children, free_names
 POINTS = 100_000
 """Combinations of values that one area term may depend on."""
 
+LARGEST = 10**60
+"""Of a derived quantity or an area: floats hold it, and products of a few such numbers."""
+
 Areas = dict[tuple[int, ...], Fraction]
 """The value of a term by the places of the fields that it reads."""
 
@@ -53,6 +56,10 @@ def _values(library: Library, entries: Entries) -> None:
             if bounds(library.opened(divisor), spans).lo <= 0:
                 entries.fault(f"a divisor of {name} may be 0 or less", place, "bound it by max")
                 return
+        span = bounds(library.opened(expr), spans)
+        if kind != "rules" and not (span.lo >= -LARGEST and span.hi <= LARGEST):
+            entries.fault(f"{name} may be out of range", place, "keep it between -1e60 and 1e60")
+            return
     for kind, key, name, expr in _formulas(library):
         try:
             values = library.values(library.start)

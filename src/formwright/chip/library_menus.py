@@ -13,6 +13,8 @@ from formwright.chip.library_entries import Entries, Value
 from formwright.chip.library_points import nearest_value
 
 MENU_LIMIT = 100_000
+FACTOR_LIMIT = 1_000
+"""Values of a menu by a factor: exact powers of a fraction grow long."""
 """Places of one menu."""
 
 _KEYS = ("dimension", "menu", "value", "role", "start", "source", "meaning")
@@ -141,9 +143,10 @@ def _walk(
 ) -> tuple[Value, ...]:
     menu: list[Value] = []
     value = low
+    limit = MENU_LIMIT if adds else FACTOR_LIMIT
     while value <= high:
-        if len(menu) == MENU_LIMIT:
-            told = f"the menu of {name} has more than {MENU_LIMIT} values"
+        if len(menu) == limit:
+            told = f"the menu of {name} has more than {limit} values"
             entries.fault(told, ("fields", name, "menu"), "take larger steps")
             return ()
         menu.append(value)

@@ -112,8 +112,14 @@ def run_relaxation(room: Room, budget: Fraction | None, method: Method) -> Relax
 
 def label(room: Room, budget: Fraction | None) -> str:
     """The part of journal keys for a ceiling under the model as it is now."""
-    under = "open" if budget is None else f"{float(budget):g}mm2"
+    under = "open" if budget is None else f"{_exactly(budget)}mm2"
     return under if not room.repairs else f"{under}/model{len(room.repairs)}"
+
+
+def _exactly(area: Fraction) -> str:
+    """As short as it can be told from every other area."""
+    short = f"{float(area):g}"
+    return short if Fraction(short) == area else str(area)
 
 
 def relax(room: Room, budget: Fraction | None, method: Method, *, judged: bool) -> Relaxed:

@@ -69,11 +69,16 @@ def read_chips(fields: Fields, library: Library) -> tuple[NamedChip, ...]:
             fields.fault(f"{name} is not a chip", place, f"write [chips.{name}] and its fields")
             continue
         source = fields.text((*place, "source"), "")
+        if source == "":
+            told = f"chip {name} has no source"
+            fields.fault(told, place, 'say where it comes from: source = "…"')
         named = {key: value for key, value in entry.items() if key != "source"}
         missing = [f.name for f in library.fields if len(f.menu) > 1 and f.name not in named]
         if missing:
             fields.fault(f"chip {name} has no {', '.join(missing)}", place, f"add {missing[0]} = …")
         point = _point(fields, place, library, library.start, named)
+        if point is not None and not missing:
+            rule_faults(fields, place, library, point)
         if point is not None and source is not None and not missing:
             found.append(NamedChip(name, point, source))
     return tuple(found)
@@ -183,3 +188,18 @@ def _example(dimension: Dimension) -> str:
 
 def _what(place: Place) -> str:
     return str(next(step for step in reversed(place) if isinstance(step, str)))
+
+
+def rule_faults(fields: Fields, place: Place, library: Library, point: Point) -> None:
+    """Faults where the chip breaks a rule of its library."""
+    broken = library.broken(point)
+    if broken:
+        fields.fault(
+            f"{_named(place)} breaks the rule {', '.join(broken)} of library {library.name}",
+            place,
+            "choose other values; the rules stand in the library's file",
+        )
+
+
+def _named(place: Place) -> str:
+    return f"chip {place[-1]}" if place[0] == "chips" else f"the {place[-1]}"

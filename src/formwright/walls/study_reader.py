@@ -22,6 +22,7 @@ from formwright.walls.study_points import (
     read_library_part,
     read_point,
     read_quantity,
+    rule_faults,
 )
 from formwright.walls.study_search import (
     evaluator_faults,
@@ -128,7 +129,7 @@ def _study(fields: Fields, folder: Path) -> Study | None:
     if start is not None:
         _start_faults(fields, library, start, budgets)
     if reference is not None and reference != start:
-        _rules(fields, ("reference",), library, reference)
+        rule_faults(fields, ("reference",), library, reference)
     listed = fields.get(("programs",)) is not None
     texts = read_templates(fields, folder, library, goal)
     if evaluator is not None:
@@ -190,7 +191,7 @@ def _library(fields: Fields, folder: Path) -> Library | None:
 def _start_faults(
     fields: Fields, library: Library, start: Point, budgets: tuple[Fraction | None, ...]
 ) -> None:
-    _rules(fields, ("start",), library, start)
+    rule_faults(fields, ("start",), library, start)
     smallest = budgets[0]
     area = library.area(start)
     if smallest is None or area <= smallest:
@@ -202,16 +203,6 @@ def _start_faults(
         place if fields.get(place) is not None else ("budgets",),
         "start from a smaller chip, or raise the budget",
     )
-
-
-def _rules(fields: Fields, place: Place, library: Library, point: Point) -> None:
-    broken = library.broken(point)
-    if broken:
-        fields.fault(
-            f"the {place[-1]} breaks the rule {', '.join(broken)} of library {library.name}",
-            place,
-            "choose other values; the rules stand in the library's file",
-        )
 
 
 def _listed_faults(fields: Fields, goal: Objective) -> None:
