@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,22 @@ def test_every_number_has_its_entry(study: str, tmp_path: Path) -> None:
             assert keys[bought["entry"]].startswith(f"{at}/{ceiling['purchases_of']}/")
             assert keys[bought["entry"]].endswith(f"round{bought['round']}")
         assert keys[ceiling["entries"]["bound"]].startswith(at)
+        written = {e["number"]: e["data"] for e in map(json.loads, lines(out))}
+        for row in ceiling["scenarios"]:
+            (told,) = (d for d in written[row["entry"]] if d["name"] == row["name"])
+            assert [float(Fraction(told[n])) for n in ("time", "ratio")] == [
+                row["time"],
+                row["ratio"],
+            ]
+            assert [d["assignment"] for d in row["designs"]] == [
+                dict(d["assignment"]) for d in told["designs"]
+            ]
+    for chip in found["chips"]:
+        told = json.loads(lines(out)[chip["entry"]])["data"]
+        assert [float(Fraction(told[n])) for n in ("area", "objective")] == [
+            chip["area"],
+            chip["objective"],
+        ]
     assert {keys[r["entry"]] for r in found["front"]} == {"front"}
     assert [keys[c["entry"]] for c in found["chips"]] == ["chip/all"]
 

@@ -31,7 +31,6 @@ from formwright.flow.codesign_setting import (
 )
 from formwright.flow.journal import Journal
 from formwright.flow.setting import Listener
-from formwright.walls.areas import Areas
 from formwright.walls.bounds import Until
 from formwright.walls.counting import Counted, Shared
 from formwright.walls.front import Front, FrontPoint, pareto_front
@@ -260,13 +259,13 @@ def _front_rows(room: Room, front: Front | None) -> tuple[ChipRow, ...]:
 
 def _chip_rows(room: Room, front: Front | None) -> tuple[ChipRow, ...]:
     """The chips that the study names, each with the best software for it."""
-    study, areas = room.study, Areas(room.study.library)
+    study = room.study
     rows: list[ChipRow] = []
     for chip in study.chips:
         key = f"chip/{chip.name}"
         data = room.journal.step(key, lambda p=chip.point: _objective(room, p))  # type: ignore[misc]
         objective = None if data["objective"] is None else Fraction(data["objective"])
-        area = areas.of(chip.point)
+        area = Fraction(data["area"])
         beaten = None
         if front is not None and objective is not None:
             beaten = front.beating(objective, area) is not None
@@ -289,4 +288,5 @@ def _chip_rows(room: Room, front: Front | None) -> tuple[ChipRow, ...]:
 def _objective(room: Room, point: tuple[int, ...]) -> dict[str, Any]:
     answer = room.inner.solve(point)
     objective = None if answer.objective is None else str(answer.objective)
-    return {"objective": objective, "reason": answer.reason}
+    area = room.study.library.area(point)
+    return {"objective": objective, "area": str(area), "reason": answer.reason}

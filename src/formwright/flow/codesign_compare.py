@@ -9,8 +9,9 @@ from formwright.chip.library import Library, Point
 from formwright.flow.codesign_relaxing import recalibration
 from formwright.flow.codesign_results import DesignRow, MethodRow, ScenarioRow
 from formwright.flow.codesign_setting import Room, open_inner, plain, shown
+from formwright.ir.expr import Scalar
 from formwright.walls.bounds import Until, branch_and_bound
-from formwright.walls.core import Answer, Chosen, ScenarioAnswer
+from formwright.walls.core import Chosen
 from formwright.walls.counting import Counted
 from formwright.walls.inner import TemplateInner
 from formwright.walls.outcome import Outcome
@@ -62,66 +63,87 @@ def scenario_rows(
     room: Room, at: str, budget: Fraction | None, point: Point
 ) -> tuple[tuple[ScenarioRow, ...], dict[str, int]]:
     """What each scenario gets on the chip at ``point``, and what it would get on its own chip."""
-    answer = room.inner.solve(point)
-    evaluated = room.journal.step(f"{at}/evaluated", lambda: _evaluated(room, point, answer))
-    entries = {"evaluated": room.entry(f"{at}/evaluated")}
+    data = room.journal.step(f"{at}/scenarios", lambda: _told(room, point))
+    entry = room.entry(f"{at}/scenarios")
+    entries = {"scenarios": entry}
     alone: dict[str, Fraction] = {}
-    if len(answer.scenarios) > 1 and room.study.objective != "energy-delay":
-        for scenario in answer.scenarios:
-            key = f"{at}/alone/{scenario.name}"
-            room.listener.stage(f"{at} the best chip for {scenario.name} alone")
-            data = room.journal.step(key, lambda n=scenario.name: _alone(room, n, budget, point))  # type: ignore[misc]
-            alone[scenario.name] = Fraction(data["ratio"])
-            entries[f"alone/{scenario.name}"] = room.entry(key)
-    rows = tuple(
-        _scenario(s, alone.get(s.name), evaluated, entries["evaluated"]) for s in answer.scenarios
-    )
-    return rows, entries
+    if len(data) > 1 and room.study.objective != "energy-delay":
+        for told in data:
+            key = f"{at}/alone/{told['name']}"
+            room.listener.stage(f"{at} the best chip for {told['name']} alone")
+            one = room.journal.step(key, lambda n=told["name"]: _alone(room, n, budget, point))  # type: ignore[misc]
+            alone[told["name"]] = Fraction(one["ratio"])
+            entries[f"alone/{told['name']}"] = room.entry(key)
+    return tuple(_scenario(told, alone.get(told["name"]), entry) for told in data), entries
 
 
-def _scenario(
-    found: ScenarioAnswer, alone: Fraction | None, evaluated: Mapping[str, Any], entry: int
-) -> ScenarioRow:
-    times = evaluated.get(found.name, {})
+def _scenario(told: Mapping[str, Any], alone: Fraction | None, entry: int) -> ScenarioRow:
+    ratio = Fraction(told["ratio"])
     return ScenarioRow(
-        name=found.name,
-        time=float(found.time),
-        energy=number(found.energy),
-        ratio=float(found.ratio),
+        name=told["name"],
+        time=float(Fraction(told["time"])),
+        energy=_read(told["energy"]),
+        ratio=float(ratio),
         alone=number(alone),
-        loses=None if not alone else float(found.ratio / alone - 1),
-        designs=tuple(_design(c, times.get(c.work)) for c in found.chosen),
+        loses=None if not alone else float(ratio / alone - 1),
+        designs=tuple(
+            DesignRow(
+                work=d["work"],
+                template=d["template"],
+                assignment=dict(d["assignment"]),
+                count=d["count"],
+                time=float(Fraction(d["time"])),
+                energy=_read(d["energy"]),
+                evaluated=_read(d["evaluated"]),
+            )
+            for d in told["designs"]
+        ),
         entry=entry,
     )
 
 
-def _design(chosen: Chosen, evaluated: str | None) -> DesignRow:
-    return DesignRow(
-        work=chosen.work,
-        template=chosen.template,
-        assignment=dict(chosen.assignment),
-        count=chosen.count,
-        time=float(chosen.time),
-        energy=number(chosen.energy),
-        evaluated=None if evaluated is None else float(Fraction(evaluated)),
-    )
-
-
-def _evaluated(room: Room, point: Point, answer: Answer) -> dict[str, dict[str, str]]:
-    """The evaluator's time of each design, by scenario and work."""
-    if room.evaluator is None:
-        return {}
-    extents = {k.name: k.extents for s in room.study.scenarios for k, _ in s.works}
+def _told(room: Room, point: Point) -> list[dict[str, Any]]:
+    """Each scenario on the chip at ``point``, with its designs as model and evaluator see them."""
     chip = room.study.library.values(point)
-    return {
-        s.name: {
-            c.work: str(
-                room.evaluator.evaluate(c.template, extents[c.work], c.assignment, chip).time
-            )
-            for c in s.chosen
+    return [
+        {
+            "name": s.name,
+            "time": str(s.time),
+            "energy": _text(s.energy),
+            "ratio": str(s.ratio),
+            "designs": [
+                {
+                    "work": c.work,
+                    "template": c.template,
+                    # The journal sorts keys; a reader expects the order of the template.
+                    "assignment": list(c.assignment.items()),
+                    "count": c.count,
+                    "time": str(c.time),
+                    "energy": _text(c.energy),
+                    "evaluated": _text(_evaluated(room, c, chip)),
+                }
+                for c in s.chosen
+            ],
         }
-        for s in answer.scenarios
-    }
+        for s in room.inner.solve(point).scenarios
+    ]
+
+
+def _evaluated(room: Room, chosen: Chosen, chip: Mapping[str, Scalar]) -> Fraction | None:
+    """The evaluator's time of a design."""
+    if room.evaluator is None:
+        return None
+    extents = {k.name: k.extents for s in room.study.scenarios for k, _ in s.works}
+    design = (chosen.template, extents[chosen.work], chosen.assignment)
+    return room.evaluator.evaluate(*design, chip).time
+
+
+def _text(value: Fraction | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _read(value: str | None) -> float | None:
+    return None if value is None else float(Fraction(value))
 
 
 def _alone(room: Room, name: str, budget: Fraction | None, known: Point) -> dict[str, Any]:
