@@ -325,6 +325,83 @@ def test_a_reference_at_fault_is_no_fault_of_every_chip(tmp_path: Path) -> None:
     assert result(limited(tmp_path, reference=4, rate=4), tmp_path / "out")["chip"]["lanes"] == 4
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("T >= x*M/chip.lanes", "T >= 0*x", "the time of scenario only is 0 there"),
+        ("T >= x*M/chip.lanes", "T >= x - 10", "the time of scenario only is -9 there"),
+        ("energy joules = M", "energy joules = 1 - M", "the energy of plain is below 0 for k"),
+    ],
+)
+def test_costs_below_zero_are_refused(old: str, new: str, told: str, tmp_path: Path) -> None:
+    study = limited(tmp_path, reference=4, rate=1)
+    (tmp_path / "plain.fw").write_text(PLAIN.replace(old, new))
+    text = Path(study).read_text().replace("limits = { rate = 1 }", "")
+    Path(study).write_text(text.replace('"worst"', '"energy-delay"'))
+    with pytest.raises(InputError, match=told):
+        run_study(study, tmp_path / "out", Quiet())
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("5 - chip.lanes", "falls as lanes grows from 1 to 2"),
+        ("if chip.lanes = 2 then 9 else chip.lanes", "falls as lanes grows from 2 to 4"),
+        ("chip.lanes*chip.lanes", ""),
+    ],
+)
+def test_a_wall_stands_on_what_grows(value: str, told: str, tmp_path: Path) -> None:
+    """Else more of a field would admit less, and what closes a search would be false."""
+    study = limited(tmp_path, reference=4, rate=1)
+    cells = f'[derived.cells]\nvalue = "{value}"\nsource = "a test"\n'
+    (tmp_path / "speeds.toml").write_text(SPEEDS + cells)
+    walled = PLAIN.replace("lanes >= 1", "lanes >= 1, cells >= 1").replace(
+        "formulation", "constraints\n  W wall cells : x <= chip.cells\n\nformulation"
+    )
+    (tmp_path / "plain.fw").write_text(walled)
+    if not told:
+        assert result(study, tmp_path / "out")["objective"] is not None
+        return
+    with pytest.raises(InputError, match=f"cells, a wall of plain, {told}"):
+        run_study(study, tmp_path / "out", Quiet())
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"schema": 1, "number": 0, "time": "", "key": "problem", "data": {}},
+        {"schema": 1, "number": 0, "time": "", "key": "study"},
+        {"schema": 1, "number": 0, "time": "", "data": {}},
+    ],
+)
+def test_a_journal_of_another_kind_is_left_alone(
+    first: dict[str, Any], study: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "journal.jsonl").write_text(json.dumps(first) + "\n")
+    with pytest.raises(InputError, match=r"another run|out of order"):
+        run_study(study, out, Quiet())
+    assert lines(out) == [json.dumps(first) + "\n"]
+
+
+def test_a_full_disk_is_told_and_the_study_goes_on_later(
+    study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, written = tmp_path / "out", []
+
+    def full(file: int) -> None:
+        written.append(file)
+        if len(written) == 9:
+            raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(InputError, match="No space left on device"):
+            run_study(study, out, Quiet())
+    assert without_times(result(study, out)) == without_times(result(study, tmp_path / "other"))
+
+
 def test_what_is_refused_leaves_its_folder_free(study: str, tmp_path: Path) -> None:
     """The corrected file goes on in the same folder; a study that has begun keeps its own."""
     out = tmp_path / "out"

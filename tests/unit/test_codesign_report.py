@@ -122,6 +122,13 @@ def test_a_step_that_frees_area_says_what_it_saves() -> None:
     assert "+-" not in text
 
 
+def test_a_chip_of_ones_own_that_is_not_shown_best_says_so() -> None:
+    found = ceiling(32.0)
+    first = replace(found.scenarios[0], alone_note="stopped after 60 s")
+    text = printed(result(replace(found, scenarios=(first, *found.scenarios[1:]))), 100)
+    assert f"the chip for {first.name} alone may not be the best: stopped after 60 s" in text
+
+
 def test_wide_figures_of_methods_are_not_cut() -> None:
     """Objectives of twelve digits, short times and many solves fit into 80 columns."""
     found = ceiling(32.0)

@@ -224,6 +224,17 @@ FAULTS = {
         "[coefficients.shared_memory_tiling]\nfma = 2\n[methods]",
         'unknown key "fma"',
     ),
+    "a description that moves the cursor": (
+        'name = "small"',
+        'name = "small"\ndescription = "\\u001b[31mred"',
+        "holds signs that cannot be shown",
+    ),
+    "a scenario that is markup": ("[scenarios.one]", '[scenarios."[/one]"]', "not a name"),
+    "a chip that is markup": (
+        "[methods]",
+        '[chips."[b]"]\nshared_bytes = "16 KiB"\naccumulators = 1024\nsource = "x"\n[methods]',
+        "not a name for a chip",
+    ),
     "a counter of no field": (
         "[methods]",
         '[counters.misses]\nfield = "l2"\n[methods]',
@@ -316,3 +327,36 @@ def test_faults_of_listed_programs(tmp_path: Path, old: str, new: str, told: str
 def test_an_unknown_study_is_answered_with_those_that_ship() -> None:
     with pytest.raises(InputError, match='did you mean "pairs"'):
         load_study("pair")
+
+
+LISTED = """
+name = "listed"
+library = "small.toml"
+[programs.only.a]
+cost = 3
+[methods]
+names = ["sets"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("cost", "told"),
+    [
+        ("0", "cost may be 0 or less"),
+        ("-10", "cost may be 0 or less"),
+        ('"chip.accumulators - 1024"', "cost may be 0 or less"),
+        ('"10 / (chip.accumulators - 1024)"', "a divisor of cost may be 0 or less"),
+        ('"chip.accumulators > 1024"', "cost is a condition"),
+        ('"1e59 * 1e59"', "cost may be out of range"),
+        ('"1e6 / chip.accumulators"', ""),
+    ],
+)
+def test_costs_of_listed_programs(cost: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(LIBRARY)
+    path = tmp_path / "listed.toml"
+    path.write_text(LISTED.replace("cost = 3", f"cost = {cost}"))
+    if not told:
+        assert load_study(str(path)).programs
+        return
+    with pytest.raises(InputError, match=told):
+        load_study(str(path))

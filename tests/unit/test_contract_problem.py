@@ -112,7 +112,7 @@ rounds = 1.5
         ('templates = ["a"]\nbudget = 3\n', "budget is not a table"),
         ('templates = ["a"]\n[workloads."x/y"]\nM=1\nN=1\nK=1\n', '"x/y" is not a name'),
         ("templates = [\n", "not TOML"),
-        ('chip = ""\ntemplates = ["a"]\n[workloads.a]\nM=1\nN=1\nK=1\n', "chip is not a text"),
+        ('chip = ""\ntemplates = ["a"]\n[workloads.a]\nM=1\nN=1\nK=1\n', "chip is empty"),
         ('ahead = ["C"]\n' + GOOD, 'unknown name "C" in ahead'),
         (GOOD + "Q = 1\n", 'unknown key "Q"'),
         (GOOD.replace("3", "true"), "M is not a whole number"),

@@ -52,7 +52,7 @@ def _values(library: Library, entries: Entries) -> None:
     spans = ranges(library, library.whole)
     for kind, key, name, expr in _formulas(library):
         place = (kind, name, key)
-        for divisor in _divisors(expr):
+        for divisor in divisors(expr):
             if bounds(library.opened(divisor), spans).lo <= 0:
                 entries.fault(f"a divisor of {name} may be 0 or less", place, "bound it by max")
                 return
@@ -78,11 +78,12 @@ def _formulas(library: Library) -> Iterator[tuple[str, str, str, Expr]]:
         yield "area", "value", term.name, term.value
 
 
-def _divisors(expr: Expr) -> Iterator[Expr]:
+def divisors(expr: Expr) -> Iterator[Expr]:
+    """Every divisor in ``expr``."""
     if isinstance(expr, Arith) and expr.op in ("/", "//", "mod"):
         yield expr.right
     for child in children(expr):
-        yield from _divisors(child)
+        yield from divisors(child)
 
 
 def _rules(library: Library, entries: Entries) -> None:

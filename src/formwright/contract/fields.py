@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any
+from unicodedata import category
 
 from formwright.base.diagnostics import Diagnostic, nearest
 from formwright.base.source import Span
@@ -36,7 +37,11 @@ class Fields:
         if value is None:
             return default
         if not isinstance(value, str) or not value:
-            self.fault(f"{place[-1]} is not a text", place, f'write {place[-1]} = "…"')
+            told = "is empty" if value == "" else "is not a text"
+            self.fault(f"{place[-1]} {told}", place, f'write {place[-1]} = "…"')
+            return None
+        if any(category(sign) == "Cc" and sign not in "\n\t" for sign in value):
+            self.fault(f"{place[-1]} holds signs that cannot be shown", place, "write plain text")
             return None
         return value
 

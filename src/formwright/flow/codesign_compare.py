@@ -66,26 +66,27 @@ def scenario_rows(
     data = room.journal.step(f"{at}/scenarios", lambda: _told(room, point))
     entry = room.entry(f"{at}/scenarios")
     entries = {"scenarios": entry}
-    alone: dict[str, Fraction] = {}
+    alone: dict[str, Mapping[str, Any]] = {}
     if len(data) > 1 and room.study.objective != "energy-delay":
         for told in data:
             key = f"{at}/alone/{told['name']}"
             room.listener.stage(f"{at} the best chip for {told['name']} alone")
             one = room.journal.step(key, lambda n=told["name"]: _alone(room, n, budget, point))  # type: ignore[misc]
-            alone[told["name"]] = Fraction(one["ratio"])
+            alone[told["name"]] = one
             entries[f"alone/{told['name']}"] = room.entry(key)
     return tuple(_scenario(told, alone.get(told["name"]), entry) for told in data), entries
 
 
-def _scenario(told: Mapping[str, Any], alone: Fraction | None, entry: int) -> ScenarioRow:
+def _scenario(told: Mapping[str, Any], alone: Mapping[str, Any] | None, entry: int) -> ScenarioRow:
     ratio = Fraction(told["ratio"])
+    own = None if alone is None else Fraction(alone["ratio"])
     return ScenarioRow(
         name=told["name"],
         time=float(Fraction(told["time"])),
         energy=_read(told["energy"]),
         ratio=float(ratio),
-        alone=number(alone),
-        loses=None if not alone else float(ratio / alone - 1),
+        alone=number(own),
+        loses=None if not own else float(ratio / own - 1),
         designs=tuple(
             DesignRow(
                 work=d["work"],
@@ -99,6 +100,7 @@ def _scenario(told: Mapping[str, Any], alone: Fraction | None, entry: int) -> Sc
             for d in told["designs"]
         ),
         entry=entry,
+        alone_note="" if alone is None else alone["note"],
     )
 
 

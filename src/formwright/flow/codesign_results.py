@@ -31,7 +31,8 @@ class DesignRow:
 @dataclass(frozen=True, slots=True)
 class ScenarioRow:
     """``alone``: the ratio on the best chip for this scenario only, under the same ceiling;
-    ``loses``: what sharing the chip costs it, as a part of that."""
+    ``loses``: what sharing the chip costs it, as a part of that; ``alone_note``: why that chip
+    may not be the best."""
 
     name: str
     time: float
@@ -41,6 +42,7 @@ class ScenarioRow:
     loses: float | None
     designs: tuple[DesignRow, ...]
     entry: int
+    alone_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,8 @@ def identify(journal: Journal, study: Study, out: Path) -> None:
         "templates": {n: digest(inlined(t)) for n, t in study.templates.items()},
         "study": digest(study),
     }
+    if journal.entries and journal.known("study") is None:
+        raise fail(f"{out} holds another run", hint="give this study its own folder with --out")
     then = journal.step("study", lambda: now)
     if not isinstance(then, dict):
         then = {}

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -59,7 +60,9 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        self._stream.close()
+        # What could not be written was told when it was tried.
+        with suppress(OSError):
+            self._stream.close()
 
     def discard(self) -> None:
         """Take the file away: what was begun here was refused before it had a result."""
@@ -112,9 +115,15 @@ class Journal:
             "data": data,
         }
         line = json.dumps(entry, sort_keys=True) + "\n"
-        self._stream.write(line.encode())
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        try:
+            self._stream.write(line.encode())
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise fail(
+                f"cannot write {self.path}: {error.strerror}",
+                hint="make room; the same command goes on from the last whole entry",
+            ) from None
         written: dict[str, Any] = json.loads(line)
         self.entries.append(written)
         self._by_key[key] = written
@@ -135,7 +144,8 @@ def _read_whole_lines(path: Path) -> list[dict[str, Any]]:
                 f"{path}, line {number}: not a journal entry",
                 hint="the file was changed by hand; start again with another --out",
             ) from None
-        if not isinstance(entry, dict) or entry.get("number") != len(entries):
+        formed = isinstance(entry, dict) and isinstance(entry.get("key"), str) and "data" in entry
+        if not formed or entry.get("number") != len(entries):
             raise fail(
                 f"{path}, line {number}: entry out of order",
                 hint="the file was changed by hand; start again with another --out",

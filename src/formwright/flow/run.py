@@ -80,6 +80,8 @@ def _identify(journal: Journal, problem: Problem, out: Path) -> None:
         "contract": contract_digest(problem.contract),
         "templates": texts,
     }
+    if journal.entries and journal.known("problem") is None:
+        raise fail(f"{out} holds another run", hint="give this run its own folder with --out")
     then = journal.step("problem", lambda: now)
     changed = sorted(k for k in now if then.get(k) != now[k])
     if changed:

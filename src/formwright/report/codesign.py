@@ -187,6 +187,11 @@ def _print_scenarios(console: Console, found: CeilingResult) -> None:
         table.add_row(*row)
     console.print()
     console.print(table)
+    for each in found.scenarios:
+        if each.alone_note:
+            _line(
+                console, f"  the chip for {each.name} alone may not be the best: {each.alone_note}"
+            )
     designs = [(s.name, d) for s in found.scenarios for d in s.designs]
     for name, d in designs[:MOST_DESIGNS]:
         picked = " ".join(f"{n}={v}" for n, v in d.assignment.items())

@@ -11,9 +11,10 @@ from math import inf, nextafter
 from typing import Literal
 
 from formwright.chip.library import Box, Library, Point
+from formwright.chip.library_rules import ranges
 from formwright.ir.evaluate import evaluate
 from formwright.ir.expr import Expr, Num, Scalar
-from formwright.ir.interval import Bound, Interval, bounds
+from formwright.ir.interval import Bound, bounds
 from formwright.ir.rewrite import free_names
 from formwright.walls.core import NONE, Answer, Chosen, ScenarioAnswer, Walls
 
@@ -109,11 +110,11 @@ class FiniteInner:
 
     def lower(self, box: Box) -> float:
         top = tuple(high for _, high in box)
-        ranges = self._ranges(box)
+        spans = ranges(self.library, box)
         least: list[Bound] = []
         for scenario in self.scenarios:
             costs = [
-                bounds(p.cost, ranges).lo
+                bounds(self.library.opened(p.cost), spans).lo
                 for p in scenario.programs
                 if not self._missing(p, top, NONE)
             ]
@@ -162,15 +163,6 @@ class FiniteInner:
         if all(isinstance(p.cost, Num) for s in self.scenarios for p in s.programs):
             return {}
         return self.library.values(point)
-
-    def _ranges(self, box: Box) -> dict[str, Interval]:
-        ranges = {
-            f"chip.{f.name}": Interval(f.menu[low], f.menu[high])
-            for f, (low, high) in zip(self.library.fields, box, strict=True)
-        }
-        for each in self.library.derived:
-            ranges[f"chip.{each.name}"] = bounds(each.value, ranges)
-        return ranges
 
 
 def _cost(program: Program, values: Mapping[str, Scalar]) -> Fraction:

@@ -98,6 +98,11 @@ class TemplateInner:
                 hint = "take a chip that runs every kernel within the limits"
                 raise InputError([Diagnostic(told, None, hint)])
             self._times = {s.name: joined.time(s.name) for s in self.problem.scenarios}
+            for name, time in self._times.items():
+                if time <= 0:
+                    told = f"the reference chip: the time of scenario {name} is {time} there"
+                    hint = "ratios are to that time: bound the costs above 0"
+                    raise InputError([Diagnostic(told, None, hint)])
         return self._times
 
     def measured_by(self, times: Mapping[str, Fraction]) -> None:

@@ -163,7 +163,10 @@ class Joiner:
         return found
 
     def answer(self, joined: Joined, reference: Mapping[str, Fraction]) -> Answer:
-        """The answer with its objective and the ratios to ``reference``."""
+        """The answer with its objective and the ratios to ``reference``.
+
+        Raises :class:`InputError` for a design whose time or energy is below zero.
+        """
         scenarios = tuple(self._scenario(s, joined, reference) for s in self.problem.scenarios)
         return Answer(self._objective(scenarios), scenarios)
 
@@ -172,6 +175,8 @@ class Joiner:
     ) -> ScenarioAnswer:
         time = joined.time(spec.name)
         chosen = tuple(_chosen(k.name, joined.chosen[spec.name, k.name], n) for k, n in spec.works)
+        for each in chosen:
+            _refuse_negative(each)
         ratio = time / reference[spec.name]
         return ScenarioAnswer(spec.name, time, joined.energy(spec.name), ratio, chosen)
 
@@ -253,6 +258,14 @@ def _hull_of(
     options: list[tuple[Pair, dict[tuple[str, str], Design]]],
 ) -> list[tuple[Pair, dict[tuple[str, str], Design]]]:
     return [options[i] for i in lower_hull([pair for pair, _ in options])]
+
+
+def _refuse_negative(chosen: Chosen) -> None:
+    for what, value in (("time", chosen.time), ("energy", chosen.energy)):
+        if value is not None and value < 0:
+            design = " ".join(f"{n}={v}" for n, v in chosen.assignment.items())
+            told = f"the {what} of {chosen.template} is below 0 for {chosen.work}: {design}"
+            raise InputError([Diagnostic(told, None, "a cost is never negative: bound it by max")])
 
 
 def _chosen(work: str, design: Design, count: int) -> Chosen:

@@ -11,6 +11,7 @@ from formwright.base.toml import Place
 from formwright.chip.library import Library, MenuField, Point
 from formwright.chip.library_points import place_of, shown_value
 from formwright.contract.fields import Fields
+from formwright.contract.workloads import NAME
 from formwright.walls.study import NamedChip
 
 MOST_BUDGETS = 64
@@ -54,6 +55,13 @@ def read_point(fields: Fields, place: Place, library: Library, usual: Point) -> 
     return _point(fields, place, library, usual, table)
 
 
+def name_fault(fields: Fields, place: Place, what: str) -> None:
+    """A fault unless the last of ``place`` is a name that can stand in files and tables."""
+    name = str(place[-1])
+    if not NAME.fullmatch(name):
+        fields.fault(f'"{name}" is not a name for a {what}', place, "use letters, digits, - _ .")
+
+
 def read_chips(fields: Fields, library: Library) -> tuple[NamedChip, ...]:
     """``[chips.NAME]``: every field of the library that has a choice, and a source."""
     table = fields.get(("chips",))
@@ -65,6 +73,7 @@ def read_chips(fields: Fields, library: Library) -> tuple[NamedChip, ...]:
     found: list[NamedChip] = []
     for name, entry in table.items():
         place: Place = ("chips", name)
+        name_fault(fields, place, "chip")
         if not isinstance(entry, dict):
             fields.fault(f"{name} is not a chip", place, f"write [chips.{name}] and its fields")
             continue

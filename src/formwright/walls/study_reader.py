@@ -24,6 +24,7 @@ from formwright.walls.study_points import (
     read_quantity,
     rule_faults,
 )
+from formwright.walls.study_programs import read_programs
 from formwright.walls.study_search import (
     evaluator_faults,
     read_evaluator,
@@ -32,7 +33,6 @@ from formwright.walls.study_search import (
 )
 from formwright.walls.study_workloads import (
     read_kernels,
-    read_programs,
     read_scenarios,
     read_templates,
 )

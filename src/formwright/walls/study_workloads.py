@@ -9,16 +9,15 @@ from typing import Any, Final
 from formwright.base.diagnostics import InputError, nearest
 from formwright.base.toml import Place
 from formwright.chip.library import Library
+from formwright.chip.library_walls import TooManyError, falls
 from formwright.contract.fields import Fields
-from formwright.contract.workloads import NAME
 from formwright.ir.expr import Expr
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Template
 from formwright.ir.types import size_values
 from formwright.lang import load, parse_expression
-from formwright.walls.finite import FiniteScenario, Program
 from formwright.walls.problem import Kernel, Limits, Objective, ScenarioSpec
-from formwright.walls.study_points import read_quantity
+from formwright.walls.study_points import name_fault, read_quantity
 
 MOST_EXTENT: Final = 2**40
 
@@ -84,6 +83,8 @@ def _fits(
                 place,
                 nearest(parameter.name, known) or "add it to the library as a derived quantity",
             )
+    for wall in sorted({c.wall for c in template.constraints if c.wall} & _names(known)):
+        _wall_fault(fields, place, template.name, wall, library)
     if template.cost is None:
         fields.fault(f"{template.name} has no cost", place, "a design without one is no choice")
     elif goal == "energy-delay" and template.cost.energy is None:
@@ -92,6 +93,24 @@ def _fits(
             place,
             "add a line `energy …` to its cost, or choose another objective",
         )
+
+
+def _names(known: set[str]) -> set[str]:
+    return {name.removeprefix("chip.") for name in known}
+
+
+def _wall_fault(fields: Fields, place: Place, template: str, wall: str, library: Library) -> None:
+    """Relaxation takes more of a field to admit more: a wall that falls would mislead it."""
+    try:
+        found = falls(library, wall)
+    except TooManyError:
+        told = f"whether {wall}, a wall of {template}, grows with its fields is too long to check"
+        fields.fault(told, place, "let it read fewer fields")
+        return
+    if found is not None:
+        step = f"{found.field} grows from {found.before} to {found.after}"
+        told = f"{wall}, a wall of {template}, falls as {step}"
+        fields.fault(told, place, "a wall stands on what grows with the fields behind it")
 
 
 def read_kernels(fields: Fields, texts: Texts) -> dict[str, Kernel]:
@@ -114,8 +133,7 @@ def _kernel(
     fields: Fields, name: str, entry: Any, texts: Texts, usual: tuple[str, ...]
 ) -> Kernel | None:
     place: Place = ("kernels", name)
-    if not NAME.fullmatch(name):
-        fields.fault(f'"{name}" is not a name for a kernel', place, "use letters, digits, - _ .")
+    name_fault(fields, place, "kernel")
     if not isinstance(entry, dict):
         fields.fault(f"kernel {name} is not a table", place, "write its extents: { M = …, N = … }")
         return None
@@ -177,6 +195,7 @@ def read_scenarios(fields: Fields, kernels: Mapping[str, Kernel]) -> tuple[Scena
     known = kernels.keys() | _written(fields)
     for name, entry in table.items():
         place: Place = ("scenarios", name)
+        name_fault(fields, place, "scenario")
         if not isinstance(entry, dict):
             fields.fault(f"scenario {name} is not a table", place, f"write [scenarios.{name}]")
             continue
@@ -241,57 +260,6 @@ def _limits(fields: Fields, place: Place, table: Any, tokens: bool) -> Limits:
 
 def _number(fields: Fields, place: Place, table: Mapping[str, Any]) -> Fraction | None:
     return read_quantity(fields, place, "ratio") if place[-1] in table else None
-
-
-def read_programs(fields: Fields, library: Library) -> tuple[FiniteScenario, ...]:
-    """``[programs.SCENARIO.NAME]``: ``needs`` by field, ``cost`` a number or an expression."""
-    table = fields.get(("programs",))
-    if not isinstance(table, dict) or not table:
-        fields.fault("programs is not a table", ("programs",), "write [programs.SCENARIO.NAME]")
-        return ()
-    found: list[FiniteScenario] = []
-    for scenario, entries in table.items():
-        place: Place = ("programs", scenario)
-        if not isinstance(entries, dict) or not entries:
-            fields.fault(
-                f"scenario {scenario} has no programs", place, f"write [programs.{scenario}.NAME]"
-            )
-            continue
-        programs = [
-            _program(fields, (*place, name), library, name, e) for name, e in entries.items()
-        ]
-        listed = tuple(p for p in programs if p is not None)
-        if listed:
-            found.append(FiniteScenario(scenario, listed))
-    return tuple(found)
-
-
-def _program(
-    fields: Fields, place: Place, library: Library, name: str, entry: Any
-) -> Program | None:
-    if not isinstance(entry, dict):
-        fields.fault(f"program {name} is not a table", place, "write needs = {…} and cost = …")
-        return None
-    before = len(fields.faults)
-    fields.faults.extend(fields.document.unknown(place, entry, ("needs", "cost")))
-    needs: dict[str, int | Fraction] = {}
-    table = entry.get("needs", {})
-    if not isinstance(table, dict):
-        fields.fault("needs is not a table", (*place, "needs"), "as in needs = { FIELD = … }")
-        table = {}
-    known = {f.name: f for f in library.fields}
-    for field in table:
-        at: Place = (*place, "needs", field)
-        if field not in known:
-            hint = nearest(field, known) or f"fields are {', '.join(known)}"
-            fields.fault(f'library {library.name} has no field "{field}"', at, hint)
-            continue
-        need = read_quantity(fields, at, known[field].dimension)
-        if need is not None:
-            needs[field] = need
-    chip = {f"chip.{n}" for n in (*known, *(d.name for d in library.derived))}
-    cost = read_expression(fields, (*place, "cost"), entry.get("cost"), chip)
-    return Program(name, needs, cost) if cost is not None and len(fields.faults) == before else None
 
 
 def read_expression(fields: Fields, place: Place, value: Any, known: set[str]) -> Expr | None:
