@@ -65,7 +65,7 @@ def search(setting: Setting, workload: Workload) -> Search:
         fresh = {c.key: c for c in held if c.key not in candidates}
         if not fresh:
             break
-        timing = _measure(setting, workload, number, fresh)
+        timing = measure(setting, workload, number, fresh)
         together = rates(setting, workload, number, fresh)
         for key, candidate in fresh.items():
             timed = timing["programs"][key]
@@ -116,9 +116,10 @@ def _names(setting: Setting) -> str:
     return ", ".join(setting.problem.baselines)
 
 
-def _measure(
+def measure(
     setting: Setting, workload: Workload, number: int, fresh: Mapping[str, Candidate]
 ) -> dict[str, Any]:
+    """The candidates interleaved, in random order, on inputs of round ``number``: the timing."""
     setting.listener.stage(f"{workload.name}: measuring {len(fresh)} candidates, interleaved")
     ahead = setting.problem.contract.ahead
     programs: dict[str, Program] = {

@@ -41,21 +41,8 @@ def run_problem(path: Path, out: Path, settings: str, listener: Listener) -> Run
     problem = load_problem(path, parse_overrides(settings) if settings else None)
     with Journal(out / "journal.jsonl") as journal:
         _identify(journal, problem, out)
-        listener.stage("reading the chip (a first detection takes about 15 s)")
-        chip = journal.step("chip", lambda: _chip(problem.chip))
-        values = {n: _number(v) for n, v in chip["values"].items()}
-        setting = Setting(
-            problem=problem,
-            chip_name=chip["name"],
-            chip=values,
-            threads=problem.threads or int(values.get("chip.cores", 1)),
-            out=out,
-            journal=journal,
-            listener=listener,
-            seed=int(digest(problem.name)[:8], 16),
-        )
-        require(problem, setting.threads, values, setting.chip_name)
-        _prove_templates(setting)
+        setting = open_setting(problem, out, journal, listener)
+        prove_templates(setting)
         results = tuple(_workload(setting, w) for w in problem.workloads)
         kept = [r.name for r in results if r.artifact is not None]
         if kept:
@@ -69,6 +56,28 @@ def run_problem(path: Path, out: Path, settings: str, listener: Listener) -> Run
             journal=str(out / "journal.jsonl"),
             seconds=monotonic() - start,
         )
+
+
+def open_setting(problem: Problem, out: Path, journal: Journal, listener: Listener) -> Setting:
+    """What the steps of a run share, its chip read (or detected); no template in it yet.
+
+    Raises ``InputError`` for an objective that this chip has no figures for.
+    """
+    listener.stage("reading the chip (a first detection takes about 15 s)")
+    chip = journal.step("chip", lambda: _chip(problem.chip))
+    values = {n: _number(v) for n, v in chip["values"].items()}
+    setting = Setting(
+        problem=problem,
+        chip_name=chip["name"],
+        chip=values,
+        threads=problem.threads or int(values.get("chip.cores", 1)),
+        out=out,
+        journal=journal,
+        listener=listener,
+        seed=int(digest(problem.name)[:8], 16),
+    )
+    require(problem, setting.threads, values, setting.chip_name)
+    return setting
 
 
 def _identify(journal: Journal, problem: Problem, out: Path) -> None:
@@ -101,7 +110,11 @@ def _number(text: str) -> int | Fraction:
     return value.numerator if value.denominator == 1 else value
 
 
-def _prove_templates(setting: Setting) -> None:
+def prove_templates(setting: Setting) -> None:
+    """Every template of the problem: matched with the contract, proved, typed for it.
+
+    Raises ``InputError`` for one that claims less than the contract, or that is not proved.
+    """
     faults: list[Diagnostic] = []
     for name in setting.problem.templates:
         source, template = load(name)
