@@ -1,0 +1,35 @@
+"""What every rule's result goes through: unused decisions, walls, a name, and the parser."""
+
+import re
+from dataclasses import replace
+
+from formwright.agent.rules.menus import used_decisions, with_walls
+from formwright.base.diagnostics import InputError
+from formwright.base.digest import digest
+from formwright.base.source import Source
+from formwright.ir.template import Template
+from formwright.lang.format import format_template
+from formwright.lang.parser import parse
+
+_MADE = re.compile(r"_[0-9a-f]{8}$")
+_NAME = 48
+
+
+def finished(template: Template, parent: str, *, costed: bool) -> Template | None:
+    """``template`` ready to be proposed, or None where no text of the language says it.
+
+    The cost goes unless ``costed``: it spoke of another program. The name is the parent's with
+    the first figures of the content's digest, so equal results have equal names.
+    """
+    walled = with_walls(used_decisions(template))
+    if walled is None:
+        return None
+    if not costed:
+        walled = replace(walled, cost=None)
+    stem = _MADE.sub("", parent)[:_NAME]
+    plain = replace(walled, name=stem)
+    named = replace(plain, name=f"{stem}_{digest(plain)[:8]}")
+    try:
+        return parse(Source(f"{named.name}.fw", format_template(named)))
+    except InputError:
+        return None

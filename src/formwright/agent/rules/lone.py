@@ -1,0 +1,68 @@
+"""Cells that stand alone: a register buffer of shape ``[1]`` that is only read at ``[0]``.
+
+A blocking gives such a buffer an index; the one of extent 1 then says nothing and goes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from formwright.agent.rules.tree import Block, allocated, statements
+from formwright.agent.rules.values import all_accesses, is_number, map_accesses
+from formwright.ir.expr import ZERO
+from formwright.ir.program import Access, Alloc, Apply, Buffer, For, If, Par, Stmt
+from formwright.ir.rewrite import substitute
+from formwright.ir.template import Realised
+
+
+def lone_buffers(block: Block, among: Iterable[str]) -> frozenset[str]:
+    """Those of ``among`` allocated in ``block`` with extents 1 alone and indices 0 alone."""
+    local = allocated(block)
+    found = {n for n in among if n in local and _all_one(local[n])}
+    for stmt in statements(block):
+        if isinstance(stmt, Apply):
+            for access in all_accesses(stmt):
+                if not all(is_number(i, 0) for i in access.index):
+                    found.discard(access.buffer)
+    return frozenset(found)
+
+
+def _all_one(buffer: Buffer) -> bool:
+    return bool(buffer.shape) and all(is_number(s, 1) for s in buffer.shape)
+
+
+def without_index(block: Block, lone: frozenset[str]) -> Block:
+    """``block`` with the shapes and indices of ``lone`` empty, for another index to be put in."""
+    return tuple(_stmt(s, lone) for s in block)
+
+
+def stages_without_index(
+    realised: tuple[Realised, ...], lone: frozenset[str]
+) -> tuple[Realised, ...]:
+    """The section ``realise``: the names of indices that went are 0."""
+    return tuple(
+        replace(
+            r,
+            index=tuple(substitute(i, dict.fromkeys(r.names, ZERO)) for i in r.index),
+            names=(),
+        )
+        if r.buffer in lone
+        else r
+        for r in realised
+    )
+
+
+def _stmt(stmt: Stmt, lone: frozenset[str]) -> Stmt:
+    match stmt:
+        case Alloc(buffers):
+            emptied = (replace(b, shape=()) if b.name in lone else b for b in buffers)
+            return replace(stmt, buffers=tuple(emptied))
+        case For(_, _, _, body) | Par(_, _, _, body) | If(_, body):
+            return replace(stmt, body=without_index(body, lone))
+        case Apply(_, destination, _, value):
+
+            def change(access: Access) -> Access:
+                return replace(access, index=()) if access.buffer in lone else access
+
+            return replace(stmt, destination=change(destination), value=map_accesses(value, change))
+        case _:
+            return stmt
