@@ -48,6 +48,7 @@ OF_PROBLEMS: Final = (
     "budget",
     "objective",
     "ceilings",
+    "agent",
 )
 """What else a problem file has: it can be given where a contract file is asked for."""
 
@@ -65,7 +66,8 @@ def load_contract(path: str | Path) -> ContractFile:
     document = read_toml_file(Path(path))
     fields = Fields(document)
     other = document.table.get("contract")
-    if isinstance(other, str) and "templates" in document.table:
+    problem = any(key in document.table for key in OF_PROBLEMS if key not in ("name", "threads"))
+    if isinstance(other, str) and problem:
         # A problem file whose contract stands elsewhere; its own shapes count.
         named = load_contract(Path(path).parent / other).contract
         shapes = read_workloads(fields, operator(named.operator), needed=False)
@@ -74,8 +76,7 @@ def load_contract(path: str | Path) -> ContractFile:
         return ContractFile(named, tuple(shapes))
     known = (*CHOSEN, *STATED, "workloads", *OF_PROBLEMS)
     fields.faults.extend(document.unknown((), document.table, known))
-    whole = "templates" not in document.table
-    contract = read_contract(fields, stated=STATED if whole else ())
+    contract = read_contract(fields, stated=() if problem else STATED)
     workloads = read_workloads(fields, family_of(fields), needed=False)
     if fields.faults or contract is None:
         raise InputError(fields.faults, document.source)

@@ -1,12 +1,13 @@
 """Problem files: what to make a kernel for, on which chip, with which budget."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from formwright.base.diagnostics import InputError
 from formwright.base.toml import read_toml_file
+from formwright.contract.agent import Agent, read_agent
 from formwright.contract.contract import Contract
 from formwright.contract.fields import Fields
 from formwright.contract.files import CHOSEN, STATED, family_of, load_contract, read_contract
@@ -20,7 +21,7 @@ from formwright.contract.workloads import (
     read_workloads,
 )
 
-__all__ = ["Budget", "Problem", "Workload", "load_problem", "parse_overrides"]
+__all__ = ["Agent", "Budget", "Problem", "Workload", "load_problem", "parse_overrides"]
 
 BASELINES: Final = ("numpy", "torch", "onednn", "onnxruntime")
 
@@ -36,11 +37,16 @@ class Budget:
     seconds: float = 120.0
 
 
+AGENT_SECONDS: Final = 1800.0
+"""Wall time of a run that makes its own templates, where the file states none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A problem file, checked. ``threads`` is ``None`` for one thread per core of the chip.
 
     ``templates`` and ``chip`` are names that ship or paths; paths are relative to the file.
+    ``agent`` proposes templates beside those that are named; a file that names none has one.
     """
 
     name: str
@@ -52,6 +58,7 @@ class Problem:
     baselines: tuple[str, ...]
     budget: Budget
     objective: Objective = LATENCY
+    agent: Agent | None = field(default=None, metadata={"added": True})
 
 
 def load_problem(path: str | Path, overrides: Mapping[str, int] | None = None) -> Problem:
@@ -80,6 +87,7 @@ _KEYS: Final = (
     "budget",
     "objective",
     "ceilings",
+    "agent",
 )
 
 
@@ -101,13 +109,15 @@ class _Reader:
                 f'"{name}" is not a name for a folder', ("name",), "use letters, digits, - _ ."
             )
         contract = self._contract()
-        templates = fields.texts(("templates",), None)
+        made = "templates" not in self.document.table
+        templates = fields.texts(("templates",), () if made else None)
+        agent = self._agent() or (Agent() if made else None)
         chip = fields.text(("chip",), default="local")
         threads = fields.whole(("threads",), 1, MAX_THREADS, default=0)
         baselines = fields.chosen(("baselines",), BASELINES, ("numpy",))
         family = family_of(fields) if contract is None else operator(contract.operator)
         workloads = read_workloads(fields, family, needed=True)
-        budget = self._budget()
+        budget = self._budget(Budget() if agent is None else Budget(seconds=AGENT_SECONDS))
         objective, faults = read_objective(self.document)
         fields.faults.extend(faults)
         if contract is None or name is None or templates is None:
@@ -124,6 +134,7 @@ class _Reader:
             baselines=baselines,
             budget=budget,
             objective=objective,
+            agent=agent,
         )
 
     def _contract(self) -> Contract | None:
@@ -143,7 +154,17 @@ class _Reader:
             return name
         return str(self.folder / name)
 
-    def _budget(self) -> Budget | None:
+    def _agent(self) -> Agent | None:
+        """Paths in it are relative to the file, as all are."""
+        agent = read_agent(self.fields)
+        if agent is None:
+            return None
+        transcript, answers = (
+            str(self.folder / path) if path else "" for path in (agent.transcript, agent.answers)
+        )
+        return replace(agent, transcript=transcript, answers=answers)
+
+    def _budget(self, usual: Budget) -> Budget | None:
         fields = self.fields
         table = self.document.table.get("budget", {})
         if not isinstance(table, dict):
@@ -154,7 +175,6 @@ class _Reader:
         fields.faults.extend(
             self.document.unknown(("budget",), table, ("candidates", "rounds", "seconds"))
         )
-        usual = Budget()
         candidates = fields.whole(("budget", "candidates"), 1, 1000, usual.candidates)
         rounds = fields.whole(("budget", "rounds"), 1, 100, usual.rounds)
         seconds = fields.seconds(("budget", "seconds"), usual.seconds)
