@@ -1,0 +1,207 @@
+"""A fast judge of candidates: the interpreter at small values, which refutes and never proves."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+from formwright.agent.repair.places import places
+from formwright.agent.repair.points import Values, admitted, drawn, premises
+from formwright.base.diagnostics import InputError
+from formwright.ir.evaluate import EvaluationError
+from formwright.ir.inline import inlined
+from formwright.ir.template import Realised, Template
+from formwright.replay.adversary import adversarial
+from formwright.replay.code import compile_program
+from formwright.replay.compare import expected_cells
+from formwright.replay.expressions import has_asynchronous
+from formwright.replay.runner import Outcome, Prepared, run_prepared
+from formwright.replay.schedule import TEXTUAL, Schedule
+from formwright.replay.sharing import BudgetError
+from formwright.replay.stages import Lines
+from formwright.replay.terms import ExpansionError, Polynomial, Terms
+
+RUN_BUDGET = 6_000
+"""Points and steps of one run: values that need more are not used."""
+
+DRAWS = 400
+KEPT = 16
+"""Values that each survivor is run at."""
+
+SCHEDULES = 24
+"""Schedules of teams that each survivor is run under, beside the textual one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run: values and a schedule. ``cost``: points that the first program took for it."""
+
+    values: tuple[tuple[str, object], ...]
+    schedule: Schedule
+    cost: int = 0
+
+
+@dataclass(slots=True)
+class _Setting:
+    """What all candidates share at the same values: the lines of the workload."""
+
+    terms: Terms
+    lines: dict[tuple[Realised, ...], Lines] = field(default_factory=dict)
+    expected: dict[tuple[int, ...], Polynomial] | None = None
+
+
+class Screen:
+    """Runs of one faulty template and of what may repair it.
+
+    ``failing``: trials at which the faulty one shows a defect, the cheapest first; ``passing``:
+    others. Both grow by what a solver refutes candidates with.
+    """
+
+    def __init__(self, template: Template, seconds: float, seed: int = 0) -> None:
+        self._settings: dict[frozenset[tuple[str, object]], _Setting] = {}
+        self._faulty = inlined(template)
+        self.failing: list[Trial] = []
+        self.passing: list[Trial] = []
+        self.runs = 0
+        self._worst: dict[Trial, int] = {}
+        deadline = monotonic() + seconds
+        for values in self._chosen(seed, deadline):
+            self.learn(values, deadline)
+        self.failing.sort(key=lambda t: t.cost)
+        self.passing.sort(key=lambda t: t.cost)
+
+    def _chosen(self, seed: int, deadline: float) -> Iterator[Values]:
+        """Values at which the faulty program may run: those that its premises admit, few
+        points first, each choice of the small menus before one of them comes again."""
+        stated = premises(self._faulty)
+        found: dict[tuple[object, ...], list[Values]] = {}
+        small = [d.name for d in self._faulty.decisions if max(d.menu) < 8]
+        extents = [p.name for p in self._faulty.scope.extents]
+        for values in drawn(self._faulty, seed, DRAWS):
+            if admitted(stated, values):
+                found.setdefault(tuple(values[n] for n in small), []).append(values)
+        for several in found.values():
+            several.sort(key=lambda v: _volume(v, extents))
+            del several[1 : max(1, len(several) // 3)]  # one of the least, then larger ones
+        count = 0
+        for round_ in range(KEPT):
+            for several in found.values():
+                if round_ < len(several):
+                    if count >= KEPT or monotonic() > deadline:
+                        return
+                    count += 1
+                    yield several[round_]
+
+    def learn(self, values: Values, deadline: float) -> None:
+        """Runs the faulty program at ``values`` and keeps what it shows."""
+        first = self.outcome(self._faulty, values, TEXTUAL)
+        if first is None or first.status == "budget":
+            return
+        frozen = tuple(sorted(values.items(), key=lambda item: item[0]))
+        trial = Trial(frozen, TEXTUAL, first.points)
+        if first.status == "defect":
+            self._keep(trial, first)
+            return
+        self.passing.append(trial)
+        agents = max(
+            (int(values[p.name]) for p in self._faulty.scope.agents if p.name in values),
+            default=2,
+        )
+        if not _has_team(self._faulty):
+            other = Trial(frozen, Schedule(order="reversed", backward=True), first.points)
+            self._try(other, values)
+            return
+        several = adversarial(first.barriers, agents, has_asynchronous(self._faulty.program))
+        for count, schedule in enumerate(several):
+            if count >= SCHEDULES or monotonic() > deadline:
+                return
+            if schedule != TEXTUAL and not self._try(Trial(frozen, schedule, first.points), values):
+                return
+
+    def _try(self, trial: Trial, values: Values) -> bool:
+        """Whether the faulty program passes; a trial that shows something is kept as such."""
+        outcome = self.outcome(self._faulty, values, trial.schedule)
+        if outcome is not None and outcome.status == "defect":
+            self._keep(trial, outcome)
+            return False
+        self.passing.append(trial)
+        return True
+
+    def _keep(self, trial: Trial, outcome: Outcome) -> None:
+        self.failing.append(trial)
+        self._worst[trial] = defects(outcome)
+
+    def outcome(self, template: Template, values: Values, schedule: Schedule) -> Outcome | None:
+        """A run of an inlined template; ``None`` where it has no shape or too many terms."""
+        self.runs += 1
+        key = frozenset(values.items())
+        setting = self._settings.get(key)
+        if setting is None:
+            setting = self._settings[key] = _Setting(Terms())
+        try:
+            program = compile_program(template, values)
+            lines = setting.lines.get(template.realised)
+            if lines is None:
+                lines = Lines(program.template, values, setting.terms)
+                setting.lines[template.realised] = lines
+            if setting.expected is None:
+                setting.expected = expected_cells(lines, program.output, setting.terms)
+            prepared = Prepared(program, setting.expected, setting.terms, lines)
+            return run_prepared(prepared, schedule, RUN_BUDGET)
+        except (EvaluationError, BudgetError, ExpansionError, InputError):
+            return None
+        except (KeyError, IndexError, ValueError, ArithmeticError, RecursionError, TypeError):
+            return None  # an edit that no text can have
+
+    def judge(self, candidate: Template) -> int:
+        """0: no defect in any trial that its premises admit. Else how bad the first one is, at
+        most what the faulty program showed there plus one; 10**6 where it cannot be run."""
+        closed = inlined(candidate)
+        stated = premises(closed)
+        for trial in (*self.failing, *self.passing):
+            values: Values = dict(trial.values)  # type: ignore[arg-type]
+            if not admitted(stated, values):
+                continue
+            outcome = self.outcome(closed, values, trial.schedule)
+            if outcome is None or outcome.status == "budget":
+                return 10**6
+            if outcome.status == "defect":
+                return max(1, defects(outcome))
+        return 0
+
+    def worst(self) -> int:
+        """How bad the faulty program is at its cheapest failing trial; 0 if it shows nothing."""
+        return self._worst[self.failing[0]] if self.failing else 0
+
+    def distinguish(
+        self, candidate: Template, values: Values, schedules: Sequence[Schedule]
+    ) -> bool:
+        """Keeps a trial at which ``candidate``, refuted elsewhere, shows a defect."""
+        closed = inlined(candidate)
+        frozen = tuple(sorted(values.items(), key=lambda item: item[0]))
+        for schedule in schedules:
+            outcome = self.outcome(closed, values, schedule)
+            if outcome is not None and outcome.status == "defect":
+                self.passing.insert(0, Trial(frozen, schedule, outcome.points))
+                return True
+        return False
+
+
+def defects(outcome: Outcome) -> int:
+    """How many cells and reads are wrong; a run that is stuck or has no value counts more."""
+    return (
+        len(outcome.cells)
+        + len(outcome.anomalies)
+        + 100 * len(outcome.stuck)
+        + (1000 if outcome.error else 0)
+    )
+
+
+def _volume(values: Values, extents: Sequence[str]) -> int:
+    total = 1
+    for name in extents:
+        total *= 1 + int(values[name])
+    return total
+
+
+def _has_team(template: Template) -> bool:
+    return any(p.is_team for p in places(template))
