@@ -14,7 +14,8 @@ def canonical(value: object) -> Any:
 
     Dataclass fields with ``compare=False`` (spans) are left out, so the place of a
     thing in a file does not change its digest. So are fields with ``added`` in their metadata
-    that have their default: a thing that does without a later field keeps its digest.
+    that have their default: a thing that does without a later field keeps its digest. Fields with
+    ``aside`` in their metadata are left out always.
     """
     if value is None or isinstance(value, (int, str)):  # True and False are numbers too
         return value
@@ -37,6 +38,8 @@ def canonical(value: object) -> Any:
 
 
 def _unused(value: object, field: Field[Any]) -> bool:
+    if field.metadata.get("aside"):
+        return True
     return bool(field.metadata.get("added")) and getattr(value, field.name) == field.default
 
 

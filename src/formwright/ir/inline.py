@@ -7,6 +7,7 @@ from formwright.ir.expr import Expr
 from formwright.ir.inline_steps import inlined_step
 from formwright.ir.program import Stmt
 from formwright.ir.rewrite import map_body, map_buffer, substitute
+from formwright.ir.structures import Drop, Menu, Rank, Structure
 from formwright.ir.template import Cost, CostBound, Definition, Template
 
 
@@ -34,7 +35,25 @@ def inlined(template: Template) -> Template:
         refinement=None
         if template.refinement is None
         else inlined_step(template.refinement, values),
+        structures=tuple(_structure(s, template, values) for s in template.structures),
     )
+
+
+def _structure(structure: Structure, template: Template, outer: dict[str, Expr]) -> Structure:
+    """With the definitions of the cost in their places too."""
+    values = outer if template.cost is None else _closed(template.cost.definitions, outer)
+
+    def f(expr: Expr) -> Expr:
+        return substitute(expr, values)
+
+    when = None if structure.when is None else f(structure.when)
+    match structure:
+        case Rank(by):
+            return replace(structure, by=f(by), when=when)
+        case Menu(_, by) | Drop(by):
+            return replace(structure, by=tuple(f(e) for e in by), when=when)
+        case _:
+            return replace(structure, when=when)
 
 
 def _closed(definitions: tuple[Definition, ...], outer: dict[str, Expr]) -> dict[str, Expr]:

@@ -11,10 +11,14 @@ from typing import Literal
 from formwright.base.source import Span
 from formwright.ir.expr import Expr
 from formwright.ir.program import Buffer, Stmt, Value
+from formwright.ir.structures import Structure
 from formwright.ir.system import Refinement
 
 ADDED = {"added": True}
 """Of fields that came later: digests leave them out where they have their default."""
+
+ASIDE = {"aside": True}
+"""Of fields that say how to look, not what is meant: digests leave them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,3 +221,6 @@ class Template:
     formulation: str = field(default="", metadata=ADDED)
     """Why there is no program: decisions, constraints and cost stand alone then, and nothing that
     is said of the template is proved."""
+    structures: tuple[Structure, ...] = field(default=(), metadata=ASIDE)
+    """What the solver may leave out, and when. A template with other structures has the same
+    digest: its proofs, its designs and their costs are the same."""

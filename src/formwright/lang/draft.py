@@ -6,6 +6,7 @@ from typing import Literal
 from formwright.base.source import Span
 from formwright.ir.expr import Expr
 from formwright.ir.program import Access, ApplyOp, BoxVar, DType, Stmt, Value
+from formwright.ir.structures import Structure
 from formwright.ir.system import (
     Action,
     Assumption,
@@ -169,4 +170,5 @@ class Draft:
     rank: str = ""
     prove: list[tuple[str, Span]] = field(default_factory=list)
     cost: RawCost | None = None
+    structures: list[Structure] = field(default_factory=list)
     step: RawStep = field(default_factory=RawStep)

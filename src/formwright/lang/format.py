@@ -44,6 +44,7 @@ from formwright.ir.template import (
 from formwright.lang.boxes import agreed_box, free_places
 from formwright.lang.format_lines import WIDTH, Section, TextLine, line, quoted
 from formwright.lang.format_steps import step_sections
+from formwright.lang.structures import structure_lines
 
 
 def format_template(template: Template) -> str:
@@ -83,6 +84,8 @@ def sections(template: Template) -> list[Section]:
         found.append(("outline", outline))
     if t.cost is not None:
         found.append(("cost", _cost(t.cost)))
+    if t.structures:
+        found.append(("structures", list(structure_lines(t.structures))))
     return found
 
 

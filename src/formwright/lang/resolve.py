@@ -31,6 +31,7 @@ from formwright.lang.programs import ProgramResolver
 from formwright.lang.realising import Keeping
 from formwright.lang.refinements import resolve_step
 from formwright.lang.stages import resolve_lines, tensors
+from formwright.lang.structures import resolve_structures
 
 PROVABLE = (
     "coverage",
@@ -118,6 +119,7 @@ def resolve(draft: Draft, faults: Faults) -> Template:
         refinement,
         keeping.found,
         draft.formulation,
+        resolve_structures(draft, names),
     )
     return found if faults.items else sized(found)
 

@@ -28,6 +28,7 @@ from formwright.lang.steps import (
     read_relation,
     read_step_rank,
 )
+from formwright.lang.structures import read_structures
 from formwright.lang.systems import read_system
 from formwright.lang.values import ValueReader
 
@@ -322,5 +323,6 @@ READERS: dict[str, Callable[[Row, Draft, Faults], None]] = {
     "rank": _rank,
     "prove": _prove,
     "cost": _cost,
+    "structures": read_structures,
 }
 """The sections by their words (rule L4)."""
