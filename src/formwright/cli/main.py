@@ -10,6 +10,7 @@ from formwright.cli import (
     codesign_commands,
     ground_commands,
     library_commands,
+    mcp_commands,
     population_commands,
     roofline_commands,
     run_commands,
@@ -34,6 +35,7 @@ ground_commands.register(app)
 chip_commands.register(app)
 library_commands.register(app)
 population_commands.register(app)
+mcp_commands.register(app)
 roofline_commands.register(app)
 codesign_commands.register(app)
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from formwright.base.digest import digest
 from formwright.base.files import write_text
+from formwright.base.source import Source
 from formwright.ir.inline import inlined
 from formwright.ir.show import show_expr
 from formwright.ir.system import Refinement, System
+from formwright.ir.template import Template
 from formwright.lang import load, load_source
 from formwright.lang.chain_sources import load_chain_source
 from formwright.lang.chains import load_chain
@@ -18,7 +20,11 @@ from formwright.lang.format import workload_text
 
 def summary(reference: str) -> dict[str, Any]:
     """Scope, decisions, conditions and size of a template, as plain data."""
-    source, template = load(reference)
+    return summary_of(*load(reference))
+
+
+def summary_of(source: Source, template: Template) -> dict[str, Any]:
+    """As :func:`summary`, of a text that was read."""
     scope = template.scope
     named = scope.parameters
     return {

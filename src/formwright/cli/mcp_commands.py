@@ -1,0 +1,57 @@
+"""``formwright mcp``: the tools for any agent that speaks the Model Context Protocol."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from formwright.cli.output import HELD
+
+
+def mcp(
+    problem: Annotated[
+        list[Path] | None,
+        typer.Option("--problem", help="A problem file that is worked on. May be repeated."),
+    ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            "--population",
+            envvar="FORMWRIGHT_POPULATION",
+            metavar="PATH",
+            help="The population: a file, or a database URL. Default: that of this user.",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Where each job gets its folder.")] = Path(
+        "mcp-out"
+    ),
+    http: Annotated[
+        int | None,
+        typer.Option(
+            "--http", min=1, max=65535, help="A port of 127.0.0.1, instead of standard streams."
+        ),
+    ] = None,
+) -> int:
+    """Serve templates' proofs, solutions and kernels to an agent, over the MCP protocol.
+
+    Problems, contracts, benchmark and chip are those of the start; no tool changes them.
+    """
+    from formwright.flow.populating import default_population
+    from formwright.mcp.fixed import fix
+
+    try:
+        from formwright.mcp.serve import serve
+    except ModuleNotFoundError as error:
+        from formwright.base.diagnostics import fail
+
+        raise fail(
+            f"the MCP server needs the package {error.name}",
+            hint="pip install 'formwright[mcp]'",
+        ) from None
+    fixed = fix(problem or (), population or str(default_population()), out)
+    serve(fixed, http)
+    return HELD
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: formwright mcp --problem examples/gemv.toml")(mcp)
