@@ -17,6 +17,7 @@ from formwright.agent.rules.values import (
     is_name,
     least,
     minus,
+    names_of_access,
     plus,
     times,
 )
@@ -128,15 +129,28 @@ def _other_extent(space: _Space, name: str, count: Expr, body: tuple[Stmt, ...])
 
 
 def _rows(template: Template) -> Iterator[Change]:
-    for space in _forks(template):
-        if not along_rows(space.stmt.body, space.name):
-            made = _blocked(template, space, last=False)
-            if made is not None:
-                yield Change(
-                    made,
-                    f"an agent has a block of {space.name}: what does not depend on it is read "
-                    "once for all of the block",
-                )
+    tensors = frozenset(g.name for g in template.globals)
+    spaces = [s for s in _forks(template) if not along_rows(s.stmt.body, s.name)]
+    reused = {s.name: len(_reused(s, tensors)) for s in spaces}
+    for space in sorted(spaces, key=lambda s: -reused[s.name]):
+        made = _blocked(template, space, last=False)
+        if made is not None:
+            what = " and ".join(sorted(_reused(space, tensors)))
+            told = f"{what} is read once for all of them" if what else "each keeps its registers"
+            yield Change(made, f"an agent has a block of {space.name}: {told}")
+
+
+def _reused(space: _Space, tensors: frozenset[str]) -> frozenset[str]:
+    """Tensors of which no read names the index: blocked, they are read once for a block."""
+    read = [
+        a
+        for s in statements(space.stmt.body)
+        if isinstance(s, Apply)
+        for a in accesses(s.value)
+        if a.buffer in tensors
+    ]
+    named = {a.buffer for a in read if space.name in names_of_access(a)}
+    return frozenset(a.buffer for a in read) - named
 
 
 def _lanes(template: Template) -> Iterator[Change]:

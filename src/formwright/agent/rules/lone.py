@@ -1,4 +1,4 @@
-"""Cells that stand alone: a register buffer of shape ``[1]`` that is only read at ``[0]``.
+"""Cells that stand alone: a buffer of shape ``[1]``, indexed by 0 or by a name of extent 1.
 
 A blocking gives such a buffer an index; the one of extent 1 then says nothing and goes.
 """
@@ -7,23 +7,29 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from formwright.agent.rules.tree import Block, allocated, statements
-from formwright.agent.rules.values import all_accesses, is_number, map_accesses
-from formwright.ir.expr import ZERO
+from formwright.agent.rules.values import all_accesses, is_number, map_accesses, with_box
+from formwright.ir.expr import ZERO, Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, Buffer, For, If, Par, Stmt
 from formwright.ir.rewrite import substitute
 from formwright.ir.template import Realised
 
 
 def lone_buffers(block: Block, among: Iterable[str]) -> frozenset[str]:
-    """Those of ``among`` allocated in ``block`` with extents 1 alone and indices 0 alone."""
+    """Those of ``among`` allocated in ``block`` that have one cell, and are used as one."""
     local = allocated(block)
     found = {n for n in among if n in local and _all_one(local[n])}
     for stmt in statements(block):
         if isinstance(stmt, Apply):
             for access in all_accesses(stmt):
-                if not all(is_number(i, 0) for i in access.index):
+                if not all(_says_nothing(i, stmt) for i in access.index):
                     found.discard(access.buffer)
     return frozenset(found)
+
+
+def _says_nothing(index: Expr, apply: Apply) -> bool:
+    if isinstance(index, Var):
+        return any(b.name == index.name and is_number(b.extent, 1) for b in apply.box)
+    return is_number(index, 0)
 
 
 def _all_one(buffer: Buffer) -> bool:
@@ -63,6 +69,9 @@ def _stmt(stmt: Stmt, lone: frozenset[str]) -> Stmt:
             def change(access: Access) -> Access:
                 return replace(access, index=()) if access.buffer in lone else access
 
-            return replace(stmt, destination=change(destination), value=map_accesses(value, change))
+            emptied_here = replace(
+                stmt, destination=change(destination), value=map_accesses(value, change)
+            )
+            return with_box(emptied_here, stmt.box)
         case _:
             return stmt

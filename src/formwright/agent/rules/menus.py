@@ -26,6 +26,9 @@ LEAST_LANES, LEAST_REGISTERS, LEAST_ACCUMULATORS = 4, 16, 64
 _WALL = "V"
 """Walls of this module are called V1, V2, …; they are made anew after each rule."""
 
+BYTES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "i32": 4, "i8": 1}
+"""Of an element of a buffer."""
+
 
 def opened(template: Template, name: str, menu: tuple[int, ...]) -> Template:
     """``template`` with one more decision, behind the others."""
@@ -137,7 +140,10 @@ def _sum(parts: tuple[Expr, ...]) -> Expr:
 
 
 def _together(block: Block, known: Mapping[str, Buffer]) -> Iterator[tuple[Buffer, ...]]:
-    """The register tiles that the applies of each innermost loop read or write."""
+    """The register tiles that the applies of each innermost loop read or write.
+
+    Tiles that a team shares out (``dist``) are not in the registers of one agent.
+    """
     known = dict(known)
     for stmt in block:
         if isinstance(stmt, Alloc):
@@ -157,7 +163,7 @@ def _tiles(block: Block, known: Mapping[str, Buffer]) -> Iterator[tuple[Buffer, 
         if isinstance(stmt, Apply):
             for access in all_accesses(stmt):
                 buffer = local.get(access.buffer)
-                if buffer is not None and buffer.home == "register":
+                if buffer is not None and buffer.home == "register" and not buffer.dist:
                     found[access.buffer] = buffer
     if found:
         yield tuple(found.values())

@@ -1,0 +1,118 @@
+"""Another layout: a tensor that is read in blocks of an index is copied into panels first.
+
+``B[l, jp*N+s]`` in a loop over ``l``  ->  ``Bp[jp, l, s]``, filled by a grid of its own in front of
+the program: what an agent reads lies in one piece.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from formwright.agent.rules.naming import Fresh
+from formwright.agent.rules.rule import Change, Rule
+from formwright.agent.rules.tree import binders, splice, walk
+from formwright.agent.rules.values import ceil_div, plus, swapped, times
+from formwright.ir.expr import ZERO, Arith, Expr, Var
+from formwright.ir.program import Access, Alloc, Apply, BoxVar, Buffer, Par, Read
+from formwright.ir.rewrite import accesses, free_names, substitute
+from formwright.ir.template import Template
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """A read of ``access`` whose index ``at`` is ``block*width + cell``."""
+
+    access: Access
+    at: int
+    block: Expr
+    cell: str
+    width: Expr
+    extents: tuple[Expr, ...]
+
+
+def _packs(template: Template) -> Iterator[Change]:
+    inputs = {t.name: t.extents for t in template.scope.workload.inputs}
+    decided = {d.name for d in template.decisions}
+    for path, stmt in walk(template.program):
+        if not isinstance(stmt, Apply):
+            continue
+        loops = [n for n, b in binders(template.program, path).items() if b.lo is not None]
+        for access in dict.fromkeys(accesses(stmt.value)):
+            if access.buffer not in inputs or not _in_loop(access, loops):
+                continue
+            panel = _panel(access, stmt, inputs[access.buffer], decided)
+            if panel is None:
+                continue
+            name, alloc, fill, read = _packed(template, panel)
+            reading = replace(stmt, value=swapped(stmt.value, Read(access), Read(read)))
+            program = splice(template.program, path, (reading,))
+            yield Change(
+                replace(template, program=(alloc, fill, *program)),
+                f"{access.buffer} is copied into panels {name}, each in one piece, in front of all",
+            )
+
+
+def _in_loop(access: Access, loops: list[str]) -> bool:
+    return any(name in free_names(i) for i in access.index for name in loops)
+
+
+def _panel(
+    access: Access, apply: Apply, extents: tuple[str, ...], decided: set[str]
+) -> _Panel | None:
+    """The last index of the access that a box name of a decided width blocks."""
+    for at in reversed(range(len(access.index))):
+        index = access.index[at]
+        for var in apply.box:
+            if var.name not in free_names(index) or not free_names(var.extent) & decided:
+                continue
+            if not isinstance(var.extent, Var):
+                continue
+            start = substitute(index, {var.name: ZERO})
+            block = _quotient(start, var.extent)
+            if block is not None:
+                shape = tuple(Var(e) for e in extents)
+                return _Panel(access, at, block, var.name, var.extent, shape)
+    return None
+
+
+def _quotient(start: Expr, width: Expr) -> Expr | None:
+    """``b`` of ``b*width``, as a product of the text has it."""
+    folded = plus(start, ZERO)
+    if folded == ZERO:
+        return ZERO
+    if isinstance(folded, Arith) and folded.op == "*" and folded.right == width:
+        return folded.left
+    return None
+
+
+def _packed(template: Template, panel: _Panel) -> tuple[str, Alloc, Par, Access]:
+    fresh = Fresh(template)
+    access, at = panel.access, panel.at
+    name = fresh.name(f"{access.buffer}p", f"{access.buffer}_panels")
+    count = ceil_div(panel.extents[at], panel.width)
+    others = [e for n, e in enumerate(panel.extents) if n != at]
+    buffer = Buffer(name, (count, *others, panel.width), "scratch")
+    block, cell = fresh.var("jp", "panel"), fresh.var("s", f"{name}_cell")
+    cells = [fresh.var("i", f"i{n}") for n in range(len(others))]
+    source = list[Expr](cells)
+    source.insert(at, plus(times(block, panel.width), cell))
+    box = (
+        *(BoxVar(c.name, e) for c, e in zip(cells, others, strict=True)),
+        BoxVar(cell.name, panel.width),
+    )
+    fill = Apply(
+        box,
+        Access(name, (block, *cells, cell)),
+        "=",
+        Read(Access(access.buffer, tuple(source), clip=True)),
+    )
+    inner = [i for n, i in enumerate(access.index) if n != at]
+    read = Access(name, (panel.block, *inner, Var(panel.cell)))
+    return name, Alloc((buffer,)), Par("grid", (block.name,), (count,), (fill,)), read
+
+
+PACK = Rule(
+    "pack",
+    "mapping",
+    "A tensor is copied into panels in front of the program: another layout.",
+    _packs,
+)
