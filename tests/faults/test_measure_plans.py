@@ -10,7 +10,7 @@ import pytest
 from formwright.contract.operators import OPERATORS, operator
 from formwright.contract.operators.family import Negate
 from formwright.measure.machine import Frequency, frequency
-from formwright.measure.outcome import MeasureError, Mismatch, Refused
+from formwright.measure.outcome import MeasureError, Mismatch, Refused, Remembered
 from formwright.measure.plan import Plan
 from formwright.measure.programs import Baseline, Program
 from formwright.measure.session import Batch, Session
@@ -25,6 +25,7 @@ from formwright.measure.statistics import (
 from formwright.measure.tensors import Tensor
 from formwright.measure.timing import measure_interleaved
 from formwright.measure.workload import SymmetricWorkload
+from formwright.qualify import timing
 from formwright.qualify.timing import notes, operator_workload, time_programs
 
 SHAPE = (24, 40, 32)
@@ -186,6 +187,22 @@ def test_a_record_of_a_timing_says_what_was_inside_and_how_the_machine_did(tmp_p
     assert set(shown["ratios"]) == set(shown["verdicts"]) == set(shown["tails"]) == {"numpy"}
     assert shown["programs"]["kernel"]["prepare_seconds"] is None
     assert shown["queue_share"] >= 0
+
+
+@pytest.mark.parametrize(("slow", "held"), [(0, True), (1, True), (2, True), (3, False)])
+def test_a_timing_that_other_work_came_into_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: int, held: bool
+) -> None:
+    """Refused is what is slow on new inputs each time; what is once was timed beside other work."""
+    answers = [Remembered(1.6)] * slow + [None] * 3
+    monkeypatch.setattr(timing, "remembered", lambda *_, **__: answers.pop(0))
+    programs = {"kernel": native(tmp_path, "kernel", "right(T, st, e);")}
+    extents = dict(zip("MNK", SHAPE, strict=True))
+    plan = Plan(rounds=3, batch_seconds=0.001, slots=4)
+    shown = time_programs(programs, operator("gemm").contract(), extents, seed=1, plan=plan)
+    assert ("failure" not in shown["programs"]["kernel"]) == held
+    assert shown["timings"] == min(slow + 1, 3)
+    assert bool(notes(shown)) == (shown["timings"] > 1)
 
 
 def test_verdicts() -> None:
