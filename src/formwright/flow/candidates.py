@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from math import ceil
@@ -15,7 +15,9 @@ from formwright.codegen import build, detect_target, emit_c
 from formwright.contract.problem import Workload
 from formwright.flow.choosing import choose
 from formwright.flow.setting import Proved, Setting, fractions_as_text
+from formwright.ir.expr import Compare, Num, Var
 from formwright.ir.inline import inlined
+from formwright.ir.template import Constraint
 from formwright.milp.check import check, objective_of
 from formwright.milp.solve import solve
 from formwright.qualify.validate import validate
@@ -39,30 +41,67 @@ class Candidate:
     library: Path
 
 
-def designs(setting: Setting, workload: Workload, number: int) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which templates a round looks at, where not all of the run.
+
+    Of ``untried`` ones a design is built whatever their model says beside that of others. With
+    ``forgiving`` a template that cannot be solved has its fault in the journal and ends nothing.
+    ``fixed``: values of decisions by template that stay as they are.
+    """
+
+    names: tuple[str, ...]
+    untried: frozenset[str] = frozenset()
+    forgiving: bool = False
+    fixed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+def designs(
+    setting: Setting, workload: Workload, number: int, wanted: Wanted | None = None
+) -> list[dict[str, Any]]:
     """The designs that round ``number`` looks at, best by the model first."""
-    return list(
-        setting.journal.step(f"solve/{workload.name}/{number}", lambda: _solve(setting, workload))[
-            "designs"
-        ]
+    return list(solutions(setting, workload, number, wanted)["designs"])
+
+
+def solutions(
+    setting: Setting, workload: Workload, number: int, wanted: Wanted | None = None
+) -> dict[str, Any]:
+    """The step of solving in round ``number``: ``designs``, and ``solutions`` by template."""
+    setting.listener.stage(f"{workload.name}: round {number + 1}, solving")
+    asked = wanted or Wanted(tuple(setting.templates))
+    found: dict[str, Any] = setting.journal.step(
+        f"solve/{workload.name}/{number}", lambda: _solve(setting, workload, asked)
     )
+    return found
 
 
-def _solve(setting: Setting, workload: Workload) -> dict[str, Any]:
+def _solve(setting: Setting, workload: Workload, wanted: Wanted) -> dict[str, Any]:
     found: list[dict[str, Any]] = []
-    share = ceil(setting.problem.budget.candidates / len(setting.templates))
+    share = ceil(setting.problem.budget.candidates / max(1, len(wanted.names)))
     solutions: dict[str, Any] = {}
-    for name, proved in setting.templates.items():
-        parameters = setting.parameters(proved.template, workload)
+    for name in wanted.names:
+        template = setting.templates[name].template
         coefficients = setting.coefficients[name]
-        solution = solve(
-            proved.template, parameters, coefficients=coefficients, limit=POOL, time_limit=60.0
-        )
+        try:
+            solution = solve(
+                template,
+                setting.parameters(template, workload),
+                coefficients=coefficients,
+                limit=POOL,
+                time_limit=60.0,
+                extra_constraints=_held(wanted.fixed.get(name, {})),
+            )
+        except InputError as error:
+            if not wanted.forgiving:
+                raise
+            solutions[name] = {"status": "failed", "error": str(error), "conflict": []}
+            continue
         solutions[name] = {
             "status": solution.status,
             "solver": solution.solver,
             "seconds": solution.seconds,
             "feasible": solution.feasible,
+            "objective": None if solution.objective is None else float(solution.objective),
             "bound": solution.bound,
             "gap": solution.gap,
             "conflict": list(solution.conflict),
@@ -74,9 +113,23 @@ def _solve(setting: Setting, workload: Workload) -> dict[str, Any]:
             found.append(
                 {"template": name, "assignment": assignment, "predicted": float(objective)}
             )
-    found.sort(key=lambda d: d["predicted"])
-    found = [d for d in found if d["predicted"] <= FAR * found[0]["predicted"]]
-    return {"designs": found, "solutions": solutions}
+    found.sort(key=lambda d: (d["predicted"], d["template"]))
+    first = {d["template"]: d for d in reversed(found)}
+    kept = [
+        d
+        for d in found
+        if d["predicted"] <= FAR * found[0]["predicted"]
+        or (d["template"] in wanted.untried and d is first[d["template"]])
+    ]
+    return {"designs": kept, "solutions": solutions}
+
+
+def _held(fixed: Mapping[str, int]) -> tuple[Constraint, ...]:
+    """Decisions that keep their values, as constraints of the solver."""
+    return tuple(
+        Constraint(f"keep {name}", Compare("=", Var(name), Num(Fraction(value))))
+        for name, value in fixed.items()
+    )
 
 
 def prepare(
@@ -91,6 +144,8 @@ def prepare(
     built = setting.journal.steps(
         {f"build/{p.key}": partial(_build, setting, p) for p in plans}, os.cpu_count() or 1
     )
+    for key, made in built.items():
+        setting.charge(key, building=float(made.get("seconds", 0.0)))
     found = []
     for number, plan in enumerate(plans, 1):
         build = built[f"build/{plan.key}"]
@@ -102,6 +157,7 @@ def prepare(
         verdict = setting.journal.step(
             f"validate/{workload.name}/{plan.key}", partial(_validate, setting, workload, library)
         )
+        setting.charge(f"validate/{workload.name}/{plan.key}", device=float(verdict["seconds"]))
         if verdict["verdict"] != "held":
             setting.listener.done(f"{plan.label}: {verdict['verdict']}: {verdict['message']}")
             continue

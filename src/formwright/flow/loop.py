@@ -1,9 +1,10 @@
 """The loop on one workload: solve, build, validate, measure, learn, solve again; then confirm."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from statistics import median
 from time import monotonic
 from typing import Any, cast
 
@@ -23,6 +24,29 @@ CONFIRM_ROUNDS = 15
 CONFIRM_TAILS = 60
 TAILS = 100
 """Short batches of each candidate, where the objective or a ceiling is about slow calls."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was measured so far on one workload, by candidate key; times are median seconds.
+
+    Of candidates that were measured in different rounds ``seconds`` are made comparable by those
+    that were measured in both. ``tried``: keys of designs that were looked at, whatever came of it.
+    """
+
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    timed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=set)
+    reasons: list[str] = field(default_factory=list)
+    learned: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The last refit by template."""
+    rounds: int = 0
+
+    @property
+    def best(self) -> str | None:
+        """The key of the fastest."""
+        return min(self.seconds, key=lambda key: (self.seconds[key], key), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,49 +69,99 @@ def search(setting: Setting, workload: Workload) -> Search:
     """
     start = monotonic()
     budget = setting.problem.budget
-    candidates: dict[str, Candidate] = {}
-    seconds: dict[str, float] = {}
-    measured: dict[str, dict[str, Any]] = {}
-    reasons: list[str] = []
-    learned: dict[str, Any] | None = None
-    done = 0
+    tally = Tally()
     for number in range(budget.rounds):
         resumed = setting.journal.known(f"measure/{workload.name}/{number}") is not None
         if number and not resumed and monotonic() - start > budget.seconds:
-            reasons.append(f"the budget of {budget.seconds:g} s ended after {number} round(s)")
+            tally.reasons.append(
+                f"the budget of {budget.seconds:g} s ended after {number} round(s)"
+            )
             break
-        setting.listener.stage(f"{workload.name}: round {number + 1}, solving")
         proposed = designs(setting, workload, number)
         if not proposed:
-            reasons.append("no design meets the constraints on this chip")
+            tally.reasons.append("no design meets the constraints on this chip")
             break
-        held = prepare(setting, workload, proposed)
-        fresh = {c.key: c for c in held if c.key not in candidates}
-        if not fresh:
+        if not look_at(setting, workload, number, tally, proposed):
             break
-        timing = measure(setting, workload, number, fresh)
-        together = rates(setting, workload, number, fresh)
-        for key, candidate in fresh.items():
-            timed = timing["programs"][key]
-            if "failure" in timed:
-                reasons.append(f"{assignment_text(candidate.assignment)}: {timed['failure']}")
-                continue
-            median = float(timed["seconds"]["median"])
-            candidates[key] = candidate
-            seconds[key] = median
-            measured[key] = timed | together.get(key, {})
-            _observe(setting, workload, candidate, median)
-        learned = _learn(setting, workload, number) or learned
-        done = number + 1
-        _say(setting, workload, number, candidates, seconds)
+    return conclude(setting, workload, tally)
+
+
+def look_at(
+    setting: Setting,
+    workload: Workload,
+    number: int,
+    tally: Tally,
+    proposed: Sequence[Mapping[str, Any]],
+    beside: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """Round ``number``: designs checked, built, validated, measured and learned from.
+
+    ``beside`` are keys of earlier candidates that are measured again with the new ones. The
+    result has the keys of the new ones that were measured.
+    """
+    held = prepare(setting, workload, proposed)
+    fresh = {c.key: c for c in held if c.key not in tally.tried}
+    if not fresh:
+        return ()
+    tally.tried |= fresh.keys()
+    again = {key: tally.candidates[key] for key in beside}
+    timing = measure(setting, workload, number, fresh | again)
+    together = rates(setting, workload, number, fresh)
+    drift = _drift(tally, timing, beside)
+    found = []
+    for key, candidate in fresh.items():
+        timed = timing["programs"][key]
+        if "failure" in timed:
+            tally.reasons.append(f"{assignment_text(candidate.assignment)}: {timed['failure']}")
+            continue
+        seconds = float(timed["seconds"]["median"])
+        tally.candidates[key] = candidate
+        tally.seconds[key] = seconds * drift
+        tally.timed[key] = timed | together.get(key, {})
+        found.append(key)
+        _observe(setting, workload, candidate, seconds)
+    names = {c.template for c in fresh.values()} if beside else set(setting.observations)
+    tally.learned |= _learn(setting, workload, number, names)
+    tally.rounds = number + 1
+    _say(setting, workload, number, tally)
+    return tuple(found)
+
+
+def conclude(
+    setting: Setting, workload: Workload, tally: Tally, among: Sequence[str] | None = None
+) -> Search:
+    """The choice of all that was measured, or of the keys ``among``, by the objective."""
     choice = choose_winner(
-        [standing(setting, workload, c, measured[key]) for key, c in candidates.items()],
+        [
+            standing(setting, workload, c, tally.timed[key])
+            for key, c in tally.candidates.items()
+            if among is None or key in among
+        ],
         setting.problem.objective,
     )
     labels = {s.key: s.label for s in choice.standings}
-    reasons += [f"{labels[key]}: refused: {why}" for key, why in choice.refused.items()]
-    chosen = None if choice.winner is None else candidates[choice.winner]
-    return Search(chosen, candidates, seconds, done, learned, tuple(reasons), choice)
+    reasons = [
+        *tally.reasons,
+        *(f"{labels[key]}: refused: {why}" for key, why in choice.refused.items()),
+    ]
+    chosen = None if choice.winner is None else tally.candidates[choice.winner]
+    learned = list(tally.learned.values())
+    last = learned[-1] if learned else None
+    if chosen is not None:
+        last = tally.learned.get(chosen.template, last)
+    return Search(
+        chosen, tally.candidates, tally.seconds, tally.rounds, last, tuple(reasons), choice
+    )
+
+
+def _drift(tally: Tally, timing: Mapping[str, Any], beside: Sequence[str]) -> float:
+    """By what times of this round are multiplied to stand beside those of earlier ones."""
+    ratios = []
+    for key in beside:
+        timed = timing["programs"][key]
+        if "failure" not in timed:
+            ratios.append(tally.seconds[key] / float(timed["seconds"]["median"]))
+    return median(ratios) if ratios else 1.0
 
 
 def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str, Any]:
@@ -99,8 +173,9 @@ def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str
         programs[name] = Baseline(
             cast(BaselineName, name), setting.threads, contract.ahead, contract.operator
         )
-    timing: dict[str, Any] = setting.journal.step(
+    return setting.timed(
         f"confirm/{workload.name}",
+        tuple(programs),
         lambda: time_programs(
             programs,
             contract,
@@ -109,7 +184,6 @@ def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str
             plan=Plan(rounds=CONFIRM_ROUNDS, least_rounds=7, seconds=30.0, tails=CONFIRM_TAILS),
         ),
     )
-    return timing
 
 
 def _names(setting: Setting) -> str:
@@ -117,21 +191,26 @@ def _names(setting: Setting) -> str:
 
 
 def measure(
-    setting: Setting, workload: Workload, number: int, fresh: Mapping[str, Candidate]
+    setting: Setting, workload: Workload, number: int | str, fresh: Mapping[str, Candidate]
 ) -> dict[str, Any]:
-    """The candidates interleaved, in random order, on inputs of round ``number``: the timing."""
+    """The candidates interleaved, in random order, on inputs of round ``number``: the timing.
+
+    A ``number`` that is none is that of no round, and names the step.
+    """
     setting.listener.stage(f"{workload.name}: measuring {len(fresh)} candidates, interleaved")
     ahead = setting.problem.contract.ahead
     programs: dict[str, Program] = {
         key: Native(c.library, setting.threads, ahead) for key, c in fresh.items()
     }
-    timing: dict[str, Any] = setting.journal.step(
-        f"measure/{workload.name}/{number}",
+    rounds = isinstance(number, int)
+    return setting.timed(
+        f"measure/{workload.name}/{number}" if rounds else f"{number}/{workload.name}",
+        tuple(programs),
         lambda: time_programs(
             programs,
             setting.problem.contract,
             workload.extents,
-            seed=setting.seed + number,
+            seed=setting.seed + number if isinstance(number, int) else secret_seed(),
             plan=Plan(
                 rounds=SEARCH_ROUNDS,
                 least_rounds=3,
@@ -140,7 +219,6 @@ def measure(
             ),
         ),
     )
-    return timing
 
 
 def _observe(setting: Setting, workload: Workload, candidate: Candidate, seconds: float) -> None:
@@ -151,18 +229,28 @@ def _observe(setting: Setting, workload: Workload, candidate: Candidate, seconds
     )
 
 
-def _learn(setting: Setting, workload: Workload, number: int) -> dict[str, Any] | None:
-    """Refit every template's coefficients to all that was measured so far in this run."""
-    learned: dict[str, Any] | None = None
-    for name, observations in setting.observations.items():
-        proved = setting.templates[name]
-        present = setting.coefficients[name]
-        learned = setting.journal.step(
-            f"refit/{workload.name}/{number}/{name}",
-            partial(_refit, proved.template, observations, present),
-        )
-        assert learned is not None
-        setting.coefficients[name] = fractions_from_text(learned["coefficients"])
+def _learn(
+    setting: Setting, workload: Workload, number: int, names: Iterable[str]
+) -> dict[str, dict[str, Any]]:
+    """Refit the coefficients of ``names`` to all that was measured of them so far in this run."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in (n for n in setting.observations if n in set(names)):
+        found[name] = relearn(setting, f"refit/{workload.name}/{number}/{name}", name)
+    return found
+
+
+def relearn(setting: Setting, key: str, name: str) -> dict[str, Any]:
+    """The step ``key``: one template's coefficients, refitted to its observations."""
+    learned: dict[str, Any] = setting.journal.step(
+        key,
+        partial(
+            _refit,
+            setting.templates[name].template,
+            setting.observations[name],
+            setting.coefficients[name],
+        ),
+    )
+    setting.coefficients[name] = fractions_from_text(learned["coefficients"])
     return learned
 
 
@@ -179,17 +267,13 @@ def _refit(
     }
 
 
-def _say(
-    setting: Setting,
-    workload: Workload,
-    number: int,
-    candidates: Mapping[str, Candidate],
-    seconds: Mapping[str, float],
-) -> None:
-    if not seconds:
+def _say(setting: Setting, workload: Workload, number: int, tally: Tally) -> None:
+    best = tally.best
+    if best is None:
         return
-    best = min(seconds, key=seconds.__getitem__)
+    chosen = tally.candidates[best]
     setting.listener.done(
-        f"{workload.name}: round {number + 1}: best of {len(seconds)} is"
-        f" {assignment_text(candidates[best].assignment)}, {seconds[best] * 1e3:.3f} ms"
+        f"{workload.name}: round {number + 1}: best of {len(tally.seconds)} is"
+        f" {chosen.template} {assignment_text(chosen.assignment)},"
+        f" {tally.seconds[best] * 1e3:.3f} ms"
     )

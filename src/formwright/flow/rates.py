@@ -27,11 +27,12 @@ def rates(
     if setting.problem.objective.goal != "throughput":
         return {}
     setting.listener.stage(f"{workload.name}: all cores at once")
-    found: dict[str, Any] = setting.journal.step(
+    found = setting.timed(
         f"throughput/{workload.name}/{number}",
+        tuple(fresh),
         partial(_measured, setting, workload, number, fresh),
     )
-    return {k: {"rate": v["calls_per_second"]} for k, v in found.items() if "failure" not in v}
+    return {k: {"rate": found[k]["calls_per_second"]} for k in fresh if "failure" not in found[k]}
 
 
 def _measured(

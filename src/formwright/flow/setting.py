@@ -1,12 +1,16 @@
 """What all steps of a run share: problem, chip, proved templates, journal."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
+from formwright.agent.budget import Budget as Spending
+from formwright.agent.budget import Ledger
 from formwright.base.source import Source
 from formwright.contract.problem import Problem, Workload
+from formwright.flow.device import Device, Here, Timing
 from formwright.flow.journal import Journal
 from formwright.flow.parameters import bind
 from formwright.flow.refit import Observation
@@ -48,6 +52,25 @@ class Setting:
     templates: dict[str, Proved] = field(default_factory=dict)
     coefficients: dict[str, dict[str, Fraction]] = field(default_factory=dict)
     observations: dict[str, list[Observation]] = field(default_factory=dict)
+    device: Device = field(default_factory=Here)
+    ledger: Ledger = field(default_factory=lambda: Ledger(Spending()))
+    charged: set[str] = field(default_factory=set)
+
+    def timed(self, key: str, names: tuple[str, ...], compute: Callable[[], Timing]) -> Timing:
+        """The measuring step ``key`` of the programs ``names``, charged to the ledger."""
+        found: Timing = self.journal.step(key, lambda: self.device.timed(key, names, compute))
+        self.charge(key, device=float(found.get("wall_seconds", 0.0)))
+        return found
+
+    def charge(self, key: str, *, building: float = 0.0, device: float = 0.0) -> None:
+        """Wall seconds of the step ``key``, once.
+
+        A run that goes on charges the steps of its journal as they were: it has spent that before.
+        """
+        if key not in self.charged:
+            self.charged.add(key)
+            self.ledger.charge_building(building)
+            self.ledger.charge_device(device)
 
     @property
     def counterexamples(self) -> Store:
