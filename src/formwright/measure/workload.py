@@ -107,7 +107,7 @@ class SymmetricWorkload:
             axes = variant.axes
             for symmetry in usable:
                 axes = self._apply(symmetry, views, axes, rng)
-            return replace(variant, axes=axes)
+            return Variant(variant.case, axes, variant.late)
         number = (variant.case + int(rng.integers(1, max(2, len(self.cases))))) % len(self.cases)
         for index in changed:
             views[index][...] = self.cases[number].inputs[index]
@@ -127,7 +127,7 @@ class SymmetricWorkload:
         self, symmetry: Symmetry, views: Sequence[Array], axes: tuple[Axis, ...], rng: Generator
     ) -> tuple[Axis, ...]:
         """Change the views by a symmetry; what has become of the axes then."""
-        moved = [np.moveaxis(views[i], axis, 0) for i, axis in symmetry.inputs]
+        moved = [_first(views[i], axis) for i, axis in symmetry.inputs]
         size = len(moved[0])
         least = 1 if isinstance(symmetry, Negate) else 2
         if size < least or not all(m.size for m in moved):
@@ -146,16 +146,16 @@ class SymmetricWorkload:
                     return axes
                 signs = state.signs.copy()
                 signs[picked] *= -1
-                return _with(axes, replace(state, signs=signs))
+                return _with(axes, Axis(state.axis, signs, state.order))
             case Permute():
-                shifted = np.roll(picked, 1)
+                shifted = np.concatenate((picked[-1:], picked[:-1]))
                 for m in moved:
                     m[picked] = m[shifted]
                 if state is None:
                     return axes
                 signs, order = state.signs.copy(), state.order.copy()
                 signs[picked], order[picked] = signs[shifted], order[shifted]
-                return _with(axes, replace(state, signs=signs, order=order))
+                return _with(axes, Axis(state.axis, signs, order))
 
     def right(self, variant: Variant, output: Array, slack: float = 0.0) -> bool:
         """Within the least and the greatest value of each cell, in the output's own type.
@@ -199,6 +199,11 @@ class SymmetricWorkload:
             value = np.take(value, state.order, axis=state.axis) * state.signs.reshape(shape)
             tolerance = np.take(tolerance, state.order, axis=state.axis)
         return value, tolerance
+
+
+def _first(view: Array, axis: int) -> Array:
+    """The axis in front. Inputs change thousands of times: nothing is done where it is there."""
+    return view if axis == 0 else np.moveaxis(view, axis, 0)
 
 
 def _negate(moved: Array, picked: Order) -> None:
