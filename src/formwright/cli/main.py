@@ -14,6 +14,7 @@ from formwright.cli import (
     population_commands,
     roofline_commands,
     run_commands,
+    study_commands,
     template_commands,
 )
 from formwright.cli.output import BAD_INPUT, INTERRUPTED, report_error
@@ -38,6 +39,7 @@ population_commands.register(app)
 mcp_commands.register(app)
 roofline_commands.register(app)
 codesign_commands.register(app)
+study_commands.register(app)
 
 
 def main() -> None:

@@ -1,0 +1,65 @@
+"""``formwright study``: comparisons with repeats and their spread, each resumable."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from formwright.cli.output import HELD, NOT_MET, console, emit_json, progress_console
+
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+study = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Comparisons with repeats and their spread."
+)
+
+
+@study.command(
+    "white-black",
+    epilog="Example: formwright study white-black --task decode-512 --seeds 1 --out study-out",
+)
+def white_black(
+    out: Annotated[Path, typer.Option("--out", help="Where the journal and tables go.")] = Path(
+        "white-black-out"
+    ),
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="One task only; repeat it for more.")
+    ] = None,
+    searcher: Annotated[
+        list[str] | None, typer.Option("--searcher", help="One searcher only; repeat it.")
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Searches of each.")] = 5,
+    evaluations: Annotated[
+        int, typer.Option("--evaluations", min=1, help="Distinct kernels of a search.")
+    ] = 12,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=0.1, help="Seconds of a search, all told.")
+    ] = 120.0,
+    json_: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """The flow against black-box searchers over the same kernels, with the same budget.
+
+    Random, Optuna, Kernel Tuner's strategies and an evolutionary searcher over source, on decode
+    attention at four histories and a matrix product. The same command resumes it.
+    """
+    from formwright.flow.study_tasks import chosen_plan
+    from formwright.flow.study_white_black import run_white_black
+    from formwright.report.progress import Progress
+    from formwright.report.study_white_black import print_white_black, write_white_black
+
+    plan = chosen_plan(tuple(task or ()), tuple(searcher or ()), seeds, evaluations, seconds)
+    with Progress(progress_console(), quiet=quiet) as progress:
+        result = run_white_black(plan, out, progress)
+    written = write_white_black(result, out)
+    if json_:
+        emit_json(result.as_json())
+    else:
+        print_white_black(console(), result)
+        print(f"  written: {', '.join(p.name for p in written)} in {out}")
+    return HELD if result.held else NOT_MET
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(study, name="study")

@@ -1,0 +1,165 @@
+"""One evaluator for all searchers: a design built, validated and measured, each at most once.
+
+What is kept is found by content, the emitted C: two designs with the same source are one kernel.
+A kernel is timed several times, apart from each other, so that searches with other seeds see other
+noise. All of it lies in the study's journal, with what it took, so a search that finds a kernel
+done is charged what the first one was.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from formwright.base.diagnostics import InputError
+from formwright.base.digest import digest
+from formwright.codegen import build, detect_target, emit_c
+from formwright.codegen.target import Target
+from formwright.contract.contract import Contract
+from formwright.flow.journal import Journal
+from formwright.ir.inline import inlined
+from formwright.ir.template import Template
+from formwright.measure.plan import Plan
+from formwright.measure.programs import Native
+from formwright.measure.statistics import Distribution
+from formwright.measure.timing import measure_interleaved
+from formwright.measure.workload import SymmetricWorkload
+from formwright.qualify.timing import operator_workload
+from formwright.qualify.validate import validate
+
+TIMING = Plan(rounds=5, least_rounds=3, seconds=3.0)
+"""One timing of one kernel in a search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """``seconds`` of a call, or ``fault``; ``cost`` in seconds is what finding it out took."""
+
+    key: str
+    seconds: float | None
+    fault: str
+    cost: float
+
+
+@dataclass(slots=True)
+class Evaluator:
+    """``shapes`` are all extents of the study's tasks of one contract: a kernel is validated once,
+    for all of them."""
+
+    journal: Journal
+    out: Path
+    contract: Contract
+    shapes: Sequence[Mapping[str, int]]
+    threads: int
+    seed: int
+    target: Target = field(default_factory=detect_target)
+    _sources: dict[str, Any] = field(default_factory=dict)
+    _workloads: dict[str, SymmetricWorkload] = field(default_factory=dict)
+
+    def evaluate(
+        self,
+        task: str,
+        extents: Mapping[str, int],
+        timing: int,
+        template: Template,
+        assignment: Mapping[str, int],
+    ) -> Evaluation:
+        """The ``timing``-th measurement of a design at ``extents``."""
+        key, emitted, emission = self._emit(template, assignment)
+        if isinstance(emitted, str):
+            return Evaluation(key, None, emitted, emission)
+        built = self.journal.step(f"build/{key}", partial(self._build, key, emitted))
+        cost = emission + built["seconds"]
+        if "error" in built:
+            return Evaluation(key, None, built["error"], cost)
+        library = self.out / built["library"]
+        valid = self.journal.step(
+            f"validate/{self.contract.operator}/{key}", partial(self._validate, library)
+        )
+        cost += valid["seconds"]
+        if valid["verdict"] != "held":
+            return Evaluation(key, None, f"{valid['verdict']}: {valid['message']}", cost)
+        timed = self.journal.step(
+            f"time/{task}/{key}/{timing}", partial(self._time, library, task, extents, timing)
+        )
+        cost += timed["took"]
+        return Evaluation(key, timed.get("seconds"), timed.get("failure", ""), cost)
+
+    def library(self, key: str) -> Path:
+        """Where the kernel ``key`` was built."""
+        return self.out / str(self.journal.known(f"build/{key}")["library"])  # type: ignore[index]
+
+    def workload(self, task: str, extents: Mapping[str, int]) -> SymmetricWorkload:
+        """Inputs and references of a task, worked out once."""
+        if task not in self._workloads:
+            self._workloads[task] = operator_workload(self.contract, extents, self.seed)
+        return self._workloads[task]
+
+    def _emit(self, template: Template, assignment: Mapping[str, int]) -> tuple[str, Any, float]:
+        """The key of the C, the C (or why there is none), and the seconds it took."""
+        name = digest([digest(inlined(template)), dict(assignment)])
+        if name not in self._sources:
+            start = perf_counter()
+            try:
+                emitted: Any = emit_c(template, assignment, self.target)
+                key = digest(emitted.source)[:16]
+            except InputError as error:
+                emitted, key = str(error), name[:16]
+            self._sources[name] = (key, emitted, perf_counter() - start)
+        key, emitted, seconds = self._sources[name]
+        return key, emitted, seconds
+
+    def _build(self, key: str, emitted: Any) -> dict[str, Any]:
+        start = perf_counter()
+        try:
+            built = build(emitted, self.out / "build" / key)
+        except InputError as error:
+            return {"error": str(error), "seconds": perf_counter() - start}
+        return {
+            "library": str(built.library.relative_to(self.out)),
+            "template": emitted.template,
+            "assignment": dict(emitted.assignment),
+            "compiler": built.compiler,
+            "seconds": perf_counter() - start,
+        }
+
+    def _validate(self, library: Path) -> dict[str, Any]:
+        found = validate(
+            library,
+            self.contract,
+            self.shapes,
+            seed=self.seed,
+            threads=self.threads,
+            effort="quick",
+        )
+        refuted = found.refuted
+        return {
+            "verdict": found.verdict,
+            "message": refuted[0].message if refuted else "",
+            "seconds": found.seconds,
+            "runs": len(found.runs),
+        }
+
+    def _time(
+        self, library: Path, task: str, extents: Mapping[str, int], timing: int
+    ) -> dict[str, Any]:
+        workload = self.workload(task, extents)
+        start = perf_counter()
+        result = measure_interleaved(
+            {"kernel": Native(library, self.threads, self.contract.ahead)},
+            workload,
+            seed=self.seed + timing,
+            plan=TIMING,
+        )["kernel"]
+        took = perf_counter() - start
+        if not isinstance(result, Distribution):
+            return {"failure": result.message, "took": took}
+        return {
+            "seconds": result.median,
+            "low": result.seconds.low,
+            "high": result.seconds.high,
+            "queue_share": result.queue_share,
+            "took": took,
+        }

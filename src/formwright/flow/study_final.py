@@ -1,0 +1,131 @@
+"""The finalists of a task, measured afresh together, and what that makes of each searcher."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from formwright.base.digest import digest
+from formwright.flow.study_results import (
+    Found,
+    Row,
+    TaskResult,
+    median_of,
+    paired,
+    spread,
+    standing_of,
+)
+from formwright.flow.study_searching import Room
+from formwright.measure.plan import Plan
+from formwright.measure.programs import Native, Program
+from formwright.measure.statistics import Distribution
+from formwright.measure.timing import measure_interleaved
+from formwright.qualify.timing import operator_workload
+
+FRESH = 0x5EED
+"""Added to the seed of the search: the finalists meet inputs that no search has seen."""
+LEAST_ROUNDS = 7
+SECONDS = 60.0
+
+Search = Mapping[str, Any]
+Timed = Mapping[str, Mapping[str, float]]
+"""Seconds of a call by kernel and round."""
+
+
+def best_step(search: Search) -> Mapping[str, Any] | None:
+    """The step of a search that it ends with: the fastest that it measured."""
+    steps = [s for s in search["steps"] if s["seconds"] is not None]
+    return min(steps, key=lambda s: s["seconds"], default=None)
+
+
+def final(room: Room, searches: Sequence[Search]) -> dict[str, Any]:
+    """All kernels that some search ended with, timed in turn in every round."""
+    keys = sorted({step["key"] for s in searches if (step := best_step(s)) is not None})
+    name = f"final/{room.task.name}/{digest(keys)[:16]}"
+    room.listener.stage(f"{room.task.name}: measuring {len(keys)} finalists, interleaved")
+    found: dict[str, Any] = room.journal.step(name, partial(_measure, room, keys))
+    return found | {"entry": room.journal.number(name)}
+
+
+def _measure(room: Room, keys: Sequence[str]) -> dict[str, Any]:
+    evaluator, plan = room.evaluator, room.plan
+    programs: dict[str, Program] = {
+        key: Native(evaluator.library(key), plan.threads, room.contract.ahead) for key in keys
+    }
+    seed = evaluator.seed + FRESH
+    results = measure_interleaved(
+        programs,
+        operator_workload(room.contract, room.task.extents, seed),
+        seed=seed,
+        plan=Plan(rounds=plan.final_rounds, least_rounds=LEAST_ROUNDS, seconds=SECONDS),
+    )
+    shown: dict[str, Any] = {"rounds": {}, "seconds": {}, "failures": {}, "queue_share": 0.0}
+    for key, result in results.items():
+        if isinstance(result, Distribution):
+            shown["rounds"][key] = {str(s.round): s.seconds for s in result.samples}
+            shown["seconds"][key] = result.median
+            shown["queue_share"] = max(shown["queue_share"], result.queue_share)
+        else:
+            shown["failures"][key] = result.message
+    return shown
+
+
+def result_of(
+    room: Room,
+    searches: Mapping[str, Sequence[Search]],
+    copied: Sequence[Search],
+    timed: Mapping[str, Any],
+) -> TaskResult:
+    """Rows by searcher, each held against the flow's."""
+    found = {
+        searcher: tuple(_found(room, searcher, n, s, timed) for n, s in enumerate(those))
+        for searcher, those in searches.items()
+    }
+    ours = median_of(found.get("flow", ()))
+    notes = {name: str(those[0]["note"]) for name, those in searches.items()}
+    rows = tuple(_row(n, f, ours, timed["rounds"], notes[n]) for n, f in found.items())
+    control = tuple(_found(room, "copied", n, s, timed) for n, s in enumerate(copied))
+    return TaskResult(
+        name=room.task.name,
+        template=room.task.template,
+        extents=dict(room.task.extents),
+        designs=len(room.space.points),
+        proof=room.proof,
+        rows=rows,
+        copied=_row("copied", control, ours, timed["rounds"], str(copied[0]["note"])),
+        best_seconds=min(timed["seconds"].values(), default=None),
+        entry=timed["entry"],
+    )
+
+
+def _row(name: str, found: tuple[Found, ...], ours: Found | None, rounds: Timed, note: str) -> Row:
+    middle = median_of(found)
+    seconds = spread([f.seconds for f in found if f.seconds is not None])
+    same = name == "flow" or ours is None or middle is None
+    return Row(
+        searcher=name,
+        found=found,
+        seconds=seconds,
+        ratio=None if same else paired(rounds[middle.key], rounds[ours.key]),  # type: ignore[union-attr]
+        standing=None if name == "flow" else standing_of(ours, middle),
+        note=note,
+    )
+
+
+def _found(room: Room, searcher: str, seed: int, search: Search, timed: Mapping[str, Any]) -> Found:
+    step = best_step(search)
+    key = "" if step is None else str(step["key"])
+    at = "copied" if searcher == "copied" else f"search/{room.task.name}/{searcher}"
+    entry = f"{at}/{room.task.name}/{seed}" if searcher == "copied" else f"{at}/{seed}"
+    return Found(
+        seed=seed,
+        template="" if step is None else str(step["template"]),
+        assignment={} if step is None else dict(step["assignment"]),
+        key=key,
+        seconds=timed["seconds"].get(key),
+        searched_seconds=None if step is None else float(step["seconds"]),
+        evaluations=len(search["steps"]),
+        failures=sum(s["seconds"] is None for s in search["steps"]),
+        spent=float(search["spent"]),
+        curve=tuple((int(n), float(s), float(v)) for n, s, v in search["curve"]),
+        entry=room.journal.number(entry),
+    )

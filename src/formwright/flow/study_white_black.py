@@ -1,0 +1,241 @@
+"""The study `white-black`: the flow beside black-box searchers, on the same kernels and budget."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from formwright import __version__
+from formwright.base.diagnostics import Diagnostic, InputError, fail
+from formwright.base.digest import digest
+from formwright.contract.contract import contract_digest
+from formwright.contract.matching import typed_for
+from formwright.contract.operators import operator
+from formwright.flow.blackbox_evaluator import Evaluator
+from formwright.flow.blackbox_flow import best_by_model, defaults
+from formwright.flow.blackbox_search import Asking, BudgetSpentError, Step, best_steps
+from formwright.flow.blackbox_space import Space, space_of
+from formwright.flow.chips import open_chip
+from formwright.flow.journal import Journal
+from formwright.flow.parameters import bind
+from formwright.flow.proving import prove
+from formwright.flow.setting import Listener
+from formwright.flow.study_final import final, result_of
+from formwright.flow.study_results import TaskResult, WhiteBlack
+from formwright.flow.study_searching import Room, run_searcher
+from formwright.flow.study_tasks import Plan, Task
+from formwright.ir.inline import inlined
+from formwright.lang import load
+
+
+def run_white_black(plan: Plan, out: Path, listener: Listener) -> WhiteBlack:
+    """Every search of every task and seed, then a measurement of all finalists, interleaved.
+
+    The same call on the same ``out`` goes on where an earlier one stopped; other tasks, searchers
+    and more seeds may be added to it.
+
+    Raises:
+        InputError: a template that is not proved, or an ``out`` of another study.
+    """
+    start = monotonic()
+    with Journal(out / "journal.jsonl") as journal:
+        _identify(journal, plan, out)
+        rooms = [_room(journal, plan, out, task, listener) for task in plan.tasks]
+        for seed in range(plan.seeds):
+            for room in rooms:
+                for searcher in plan.searchers:
+                    _searched(room, searcher, seed)
+        results = tuple(_task(room, rooms) for room in rooms)
+        kernels = sum(e["key"].startswith("build/") for e in journal.entries)
+        return WhiteBlack(
+            chip=rooms[0].chip_name,
+            threads=plan.threads,
+            seeds=plan.seeds,
+            evaluations=plan.budget.evaluations,
+            budget_seconds=plan.budget.seconds,
+            tasks=results,
+            kernels=kernels,
+            journal=str(out / "journal.jsonl"),
+            seconds=monotonic() - start,
+        )
+
+
+def _identify(journal: Journal, plan: Plan, out: Path) -> None:
+    """What may not change within a journal: budget, threads, chip, templates, this version."""
+    now = {
+        "study": "white-black",
+        "version": __version__,
+        "chip": plan.chip,
+        "threads": plan.threads,
+        "timings": plan.timings,
+        "budget": asdict(plan.budget),
+    }
+    if journal.entries and journal.known("study") is None:
+        raise fail(f"{out} holds another run", hint="give this study its own folder with --out")
+    then = journal.step("study", lambda: now)
+    changed = sorted(k for k in now if then.get(k) != now[k])
+    if changed:
+        raise fail(
+            f"{out} holds a study with another {', another '.join(changed)}",
+            hint="give this one its own folder with --out",
+        )
+
+
+def _room(journal: Journal, plan: Plan, out: Path, task: Task, listener: Listener) -> Room:
+    listener.stage("reading the chip (a first detection takes about 15 s)")
+    chip = journal.step("chip", lambda: _chip(plan.chip))
+    values: dict[str, Any] = {n: _number(v) for n, v in chip["values"].items()}
+    values["chip.cores"] = plan.threads
+    template = load(task.template)[1]
+    contract = operator(task.operator).contract()
+    listener.stage(f"proving {template.name}")
+    told = journal.step(
+        f"template/{task.template}",
+        lambda: {"proof": prove(template).verdict, "digest": digest(inlined(template))},
+    )
+    _must_hold(task, told, digest(inlined(template)), out)
+    typed = typed_for(template, contract)
+    shapes = [t.extents for t in plan.tasks if t.operator == task.operator]
+    return Room(
+        task=task,
+        plan=plan,
+        journal=journal,
+        listener=listener,
+        chip_name=chip["name"],
+        chip=values,
+        contract=contract,
+        template=template,
+        space=space_of(typed, bind(typed, values, task.extents, chip["name"])),
+        evaluator=Evaluator(
+            journal, out, contract, shapes, plan.threads, _seed(contract_digest(contract))
+        ),
+        proof=told["proof"],
+    )
+
+
+def _must_hold(task: Task, told: Mapping[str, Any], now: str, out: Path) -> None:
+    if told["digest"] != now:
+        raise fail(
+            f"{out} holds a study of another text of {task.template}",
+            hint="give this one its own folder with --out",
+        )
+    if told["proof"] != "proved":
+        raise InputError(
+            [Diagnostic(f"{task.template} is {told['proof']}", hint="see formwright prove")]
+        )
+
+
+def _seed(text: str) -> int:
+    return int(text[:8], 16)
+
+
+def _chip(name: str) -> dict[str, Any]:
+    chip = open_chip(name)
+    return {"name": chip.name, "values": {n: str(v) for n, v in chip.parameters().items()}}
+
+
+def _number(text: str) -> int | Fraction:
+    value = Fraction(text)
+    return value.numerator if value.denominator == 1 else value
+
+
+def _searched(room: Room, searcher: str, seed: int) -> dict[str, Any]:
+    """One search, a step of the journal: a resumed study begins it anew, with the kernels that are
+    kept, unless it is done."""
+    name = room.task.name
+    room.listener.stage(f"{name}: {searcher}, seed {seed + 1} of {room.plan.seeds}")
+    key = f"search/{name}/{searcher}/{seed}"
+    fresh = room.journal.known(key) is None
+    found: dict[str, Any] = room.journal.step(key, partial(_search, room, searcher, seed))
+    if fresh:
+        best = min((s["seconds"] for s in found["steps"] if s["seconds"]), default=None)
+        told = "nothing that holds" if best is None else f"{best * 1e6:.1f} us"
+        room.listener.done(f"{name}: {searcher}, seed {seed + 1}: {told}")
+    return found
+
+
+def _search(room: Room, searcher: str, seed: int) -> dict[str, Any]:
+    timing = seed % room.plan.timings
+    evaluate = partial(room.evaluator.evaluate, room.task.name, room.task.extents, timing)
+    asking = Asking(evaluate, room.plan.budget)
+    note = ""
+    try:
+        asking.think()
+        note = run_searcher(room, searcher, asking, seed)
+    except BudgetSpentError:
+        pass
+    asking.think()
+    return {
+        "steps": [step.as_json() for step in asking.steps],
+        "spent": asking.spent,
+        "asks": asking.asks,
+        "note": note,
+        "curve": _curve(asking.steps),
+    }
+
+
+def _curve(steps: list[Step]) -> list[list[float]]:
+    better = {id(step) for step in best_steps(steps)}
+    return [
+        [number, step.spent, step.seconds]
+        for number, step in enumerate(steps, 1)
+        if id(step) in better and step.seconds is not None
+    ]
+
+
+def _task(room: Room, rooms: list[Room]) -> TaskResult:
+    searches = {
+        searcher: [_searched(room, searcher, seed) for seed in range(room.plan.seeds)]
+        for searcher in room.plan.searchers
+    }
+    copied = [
+        room.journal.step(f"copied/{room.task.name}/{seed}", partial(_copied, room, rooms, seed))
+        for seed in range(room.plan.seeds)
+    ]
+    timed = final(room, [*(f for s in searches.values() for f in s), *copied])
+    return result_of(room, searches, copied, timed)
+
+
+def _copied(room: Room, rooms: list[Room], seed: int) -> dict[str, Any]:
+    """The control: the best assignment of the neighbour, asked for here once."""
+    timing = seed % room.plan.timings
+    evaluate = partial(room.evaluator.evaluate, room.task.name, room.task.extents, timing)
+    asking = Asking(evaluate, room.plan.budget)
+    source, assignment = _neighbours(room, rooms, seed)
+    asking.ask(room.space.template, assignment)
+    return {
+        "steps": [step.as_json() for step in asking.steps],
+        "spent": asking.spent,
+        "asks": asking.asks,
+        "note": source,
+        "curve": _curve(asking.steps),
+    }
+
+
+def _neighbours(room: Room, rooms: list[Room], seed: int) -> tuple[str, dict[str, int]]:
+    """Where the assignment comes from, and what it is."""
+    names = room.space.names
+    for other in rooms:
+        same = other.task.template == room.task.template
+        if same and dict(other.task.extents) == dict(room.task.copied_from):
+            found = room.journal.known(f"search/{other.task.name}/flow/{seed}")
+            steps = [s for s in (found or {"steps": []})["steps"] if s["seconds"] is not None]
+            if steps:
+                best = min(steps, key=lambda s: s["seconds"])["assignment"]
+                return f"measured best of {other.task.name}", {n: best[n] for n in names}
+    at = bind(room.space.template, room.chip, room.task.copied_from, room.chip_name)
+    designs = best_by_model(room.space.template, at, defaults(room.space.template))
+    allowed = frozenset(room.space.points)
+    told = ", ".join(f"{n}={v}" for n, v in room.task.copied_from.items())
+    return f"best by the model at {told}", _allowed(room.space, designs, allowed)
+
+
+def _allowed(space: Space, designs: Any, allowed: frozenset[tuple[int, ...]]) -> dict[str, int]:
+    """The best design of the neighbour that is allowed here too."""
+    for assignment, _ in designs:
+        if space.point(assignment) in allowed:
+            return {n: assignment[n] for n in space.names}
+    return space.design(space.points[0])

@@ -1,0 +1,128 @@
+"""The study `white-black` for people, and as files."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from formwright.base.files import write_json, write_text
+from formwright.flow.study_results import BEHIND, Row, Spread, TaskResult, WhiteBlack
+from formwright.report.codesign_files import csv_text
+
+
+def print_white_black(console: Console, result: WhiteBlack) -> None:
+    """A table for each task, then the line that sums it up."""
+    for task in result.tasks:
+        console.print(_table(task))
+    print(f"  {summary(result)}")
+
+
+def summary(result: WhiteBlack) -> str:
+    """On how many tasks the flow is ahead of all searchers, and by how much it is behind."""
+    ahead = [t.name for t in result.tasks if t.ahead]
+    behind = [
+        f"{t.name} {t.worst.ratio.median - 1:+.1%} to {t.worst.searcher}"
+        for t in result.tasks
+        if not t.ahead and t.worst is not None and t.worst.ratio is not None
+    ]
+    told = f"ahead of every searcher in the median of {result.seeds} seeds on {len(ahead)} of"
+    told += f" {len(result.tasks)} tasks (measured)"
+    if behind:
+        told += f"; on the others the closest is {', '.join(behind)} (at most -{BEHIND:.0%} holds)"
+    return told
+
+
+def _table(task: TaskResult) -> Table:
+    extents = " ".join(f"{n}={v}" for n, v in task.extents.items())
+    title = f"{task.name}: {task.template} ({task.proof}), {extents}, {task.designs} designs"
+    table = Table(title=title, title_justify="left")
+    for name in (
+        "searcher",
+        "us: median",
+        "least",
+        "largest",
+        "to the flow",
+        "95 %",
+        "evaluations",
+        "seconds",
+        "flow is",
+    ):
+        table.add_column(name, justify="left" if name in ("searcher", "flow is") else "right")
+    for row in (*task.rows, *([] if task.copied is None else [task.copied])):
+        table.add_row(*_cells(row))
+    return table
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    found = row.found
+    middle = sorted(f.evaluations for f in found)[len(found) // 2] if found else 0
+    spent = sorted(f.spent for f in found)[len(found) // 2] if found else 0.0
+    ratio = row.ratio
+    return (
+        row.searcher,
+        *(("-",) * 3 if row.seconds is None else _micro(row.seconds)),
+        "" if ratio is None else f"{ratio.median:.3f}x",
+        "" if ratio is None else f"{ratio.low:.3f}-{ratio.high:.3f}",
+        str(middle),
+        f"{spent:.1f}",
+        row.standing or row.note,
+    )
+
+
+def _micro(seconds: Spread) -> tuple[str, ...]:
+    return tuple(f"{v * 1e6:.1f}" for v in (seconds.median, seconds.low, seconds.high))
+
+
+def write_white_black(result: WhiteBlack, folder: Path) -> tuple[Path, ...]:
+    """``result.json``, ``searches.csv`` and ``curves.csv``, each whole or not at all."""
+    searches = [_search_row(t, r, n) for t, r, n in _searches(result)]
+    curves = [row for t, r, n in _searches(result) for row in _curve_rows(t, r, n)]
+    written = [folder / "result.json", folder / "searches.csv", folder / "curves.csv"]
+    write_json(written[0], result.as_json())
+    write_text(written[1], csv_text(searches))
+    write_text(written[2], csv_text(curves))
+    return tuple(written)
+
+
+def _searches(result: WhiteBlack) -> list[tuple[TaskResult, Row, int]]:
+    return [
+        (task, row, n)
+        for task in result.tasks
+        for row in (*task.rows, *([] if task.copied is None else [task.copied]))
+        for n in range(len(row.found))
+    ]
+
+
+def _search_row(task: TaskResult, row: Row, number: int) -> Mapping[str, Any]:
+    found = row.found[number]
+    return {
+        "task": task.name,
+        "searcher": row.searcher,
+        "seed": found.seed,
+        "seconds": found.seconds,
+        "searched_seconds": found.searched_seconds,
+        "evaluations": found.evaluations,
+        "failures": found.failures,
+        "spent_seconds": found.spent,
+        "template": found.template,
+        "assignment": " ".join(f"{n}={v}" for n, v in found.assignment.items()),
+        "kernel": found.key,
+        "entry": found.entry,
+    }
+
+
+def _curve_rows(task: TaskResult, row: Row, number: int) -> list[Mapping[str, Any]]:
+    found = row.found[number]
+    return [
+        {
+            "task": task.name,
+            "searcher": row.searcher,
+            "seed": found.seed,
+            "evaluations": evaluations,
+            "spent_seconds": spent,
+            "searched_seconds": seconds,
+        }
+        for evaluations, spent, seconds in found.curve
+    ]
