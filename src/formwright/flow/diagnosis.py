@@ -4,6 +4,7 @@ Pure: a :class:`Case` in, diagnoses out. A loss counts where it is beyond the no
 measurements; nothing is said where nothing is. What each kind rests on is in ``docs/diagnosis.md``.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from formwright.flow.diagnosis_costs import Shares, shares_of
@@ -15,6 +16,9 @@ LEAST_LOSS: Final = 0.02
 """Of the present time: smaller losses are not worth a step of the loop."""
 ROOF: Final = 0.8
 """A roof bounds a design that spends this share of its time there (docs/roofline.md)."""
+
+LEAD: Final = 0.05
+"""Of the time: what leads by less is as good as level with the next."""
 
 _LOWER: Final = {"operator": "mapping", "mapping": "schedule", "schedule": "architecture"}
 
@@ -199,12 +203,22 @@ def _holds(models: dict[str, Model], tried: Tried) -> bool:
 
 def _differs(case: Case, was: Shares, old: Tried, now: Shares, best: Tried) -> bool:
     """Another resource; or another coefficient, where both templates have both of them."""
-    if was.resource != now.resource:
+    if _passed(was.resources, now.resources, was.resource, now.resource):
         return True
     both = _coefficients(case.templates[old.template]) & _coefficients(
         case.templates[best.template]
     )
-    return was.coefficient != now.coefficient and {was.coefficient, now.coefficient} <= both
+    return {was.coefficient, now.coefficient} <= both and _passed(
+        was.coefficients, now.coefficients, was.coefficient, now.coefficient
+    )
+
+
+def _passed(was: Mapping[str, float], now: Mapping[str, float], first: str, second: str) -> bool:
+    """Whether ``first`` led clearly before and ``second`` leads clearly now."""
+    return (
+        was.get(first, 0.0) - was.get(second, 0.0) > LEAD
+        and now.get(second, 0.0) - now.get(first, 0.0) > LEAD
+    )
 
 
 def _coefficients(template: Template) -> set[str]:

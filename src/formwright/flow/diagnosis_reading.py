@@ -180,7 +180,7 @@ def _solved(
                 assignment={} if first is None else dict(first["assignment"]),
                 objective=None if objective is None else float(objective),
                 bound=None if bound is None else float(bound),
-                coefficients=fractions_from_text(answer["coefficients"]),
+                coefficients=fractions_from_text(answer.get("coefficients", {})),
                 entry=str(entry["key"]),
             )
     return last.values()
