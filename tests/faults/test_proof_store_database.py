@@ -191,7 +191,7 @@ def test_memory_is_a_limit_with_its_reason(tmp_path: Path) -> None:
 def test_without_a_solver_nothing_is_proved(tmp_path: Path) -> None:
     (tmp_path / "z3.py").write_text("raise ModuleNotFoundError('no z3', name='z3')\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
-    code = "import sys; from formwright.cli.main import main; sys.exit(main())"
+    code = "import sys; from formwright.cli.start import main; main()"
     command = [sys.executable, "-c", code, "prove", "direct_gemm", "--json"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr

@@ -18,7 +18,7 @@ from formwright.smt.certify.again import core_fault
 from formwright.smt.clock import Clock
 
 CHAIN = "chains/gemm.toml"
-MAIN = "from formwright.cli.main import main; main()"
+MAIN = "from formwright.cli.start import main; main()"
 
 
 def hard() -> Any:

@@ -42,13 +42,8 @@ codesign_commands.register(app)
 study_commands.register(app)
 
 
-def main() -> None:
-    """Runs a command and turns its outcome into an exit status."""
-    sys.exit(run(sys.argv[1:]))
-
-
 def run(arguments: list[str]) -> int:
-    """As :func:`main`, with the status as a value: 0 held, 1 not met, 2 bad input."""
+    """Runs a command; its status is 0 held, 1 not met, 2 bad input, 130 interrupted."""
     try:
         status = app(args=arguments, prog_name="formwright", standalone_mode=False)
     except InputError as error:
