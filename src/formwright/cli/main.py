@@ -1,10 +1,11 @@
 """The command ``formwright``: faces over :mod:`formwright.flow`, no logic of their own."""
 
+import os
 import sys
 
 import typer
 
-from formwright.base.diagnostics import InputError
+from formwright.base.diagnostics import InputError, fail
 from formwright.cli import (
     chip_commands,
     codesign_commands,
@@ -56,6 +57,18 @@ def run(arguments: list[str]) -> int:
         status = INTERRUPTED
     except BrokenPipeError:
         return 0
+    except OSError as error:
+        place = error.filename2 or error.filename
+        if place is None:
+            raise
+        told = f"{_shown(place)} cannot be used: {error.strerror}"
+        hint = "what is in the way, or full? The same command goes on from what was kept"
+        report_error(fail(told, hint=hint), "--json" in arguments)
+        return BAD_INPUT
     if status == INTERRUPTED:  # typer turns Ctrl-C into this status
         print("interrupted; the same command goes on from here", file=sys.stderr)
     return status if isinstance(status, int) else 0
+
+
+def _shown(place: str | bytes | int) -> str:
+    return os.fsdecode(place) if isinstance(place, str | bytes) else f"file {place}"
