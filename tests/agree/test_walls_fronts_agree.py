@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from effort import examples
 from formwright.ir.int_arrays import ONES, of_array
 from formwright.ir.rational_arrays import Exact
-from formwright.walls.dominance import undominated
+from formwright.milp.dominance import undominated
 from formwright.walls.fronts import (
     least_product,
     least_product_below,

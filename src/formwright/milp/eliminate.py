@@ -1,8 +1,8 @@
 """Decisions that matter to one monotone term only are settled first, exactly.
 
-If the cost reads decision ``x`` only inside one term, moves one way with it, and
-every constraint on ``x`` reads few other decisions ``Y``, then the best ``x`` for each
-value of ``Y`` is a table. What stays is a problem over the other decisions with the same
+If the cost reads decision ``x`` (or several that are taken as one) only inside one term, moves one
+way with it, and every constraint on ``x`` reads few other decisions ``Y``, then the best ``x`` for
+each value of ``Y`` is a table. What stays is a problem over the other decisions with the same
 optimum; the tables also say how many designs each remaining point stands for.
 """
 
@@ -37,12 +37,26 @@ class _Term:
     sign: int
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``near``: the axes that some decisions meet in constraints, the cost or counts."""
+
+    near: tuple[Axis, ...]
+    own: tuple[Constraint, ...]
+    weights: tuple[str, ...]
+    term: _Term
+
+
 def eliminated(task: Search) -> list[Search]:
     """``task`` and, one decision fewer at a time, equivalent searches; the last is smallest.
 
     Their optima are equal. ``prefer`` and ties are left to the caller.
     """
-    chain = [replace(task, prefer=())]
+    return further([replace(task, prefer=())])
+
+
+def further(chain: list[Search]) -> list[Search]:
+    """``chain`` with all that can still be settled."""
     while len(chain[-1].axes) > 1:
         current = chain[-1]
         smaller = next(filter(None, (_without(current, axis) for axis in current.axes)), None)
@@ -53,38 +67,51 @@ def eliminated(task: Search) -> list[Search]:
 
 
 def _without(task: Search, axis: Axis) -> Search | None:
-    """``task`` with the decision of ``axis`` settled, or ``None`` where that is not possible."""
-    (name,) = axis.columns
-    term = _term(task, name)
+    """``task`` with the decisions of ``axis`` settled, or ``None`` where that is not possible."""
+    part = part_of(task, axis)
+    return None if part is None else settled(task, axis, part)
+
+
+def settled(task: Search, axis: Axis, part: Part) -> Search | None:
+    """``task`` with the decisions of ``axis`` settled; see :func:`part_of`."""
+    if points(part.near) > LARGEST_TABLE:
+        return None
+    return _settled(task, axis, part.near, part.own, part.weights, part.term)
+
+
+def part_of(task: Search, axis: Axis) -> Part | None:
+    """What of ``task`` the decisions of ``axis`` matter to, if the cost moves one way with it."""
+    names = frozenset(axis.columns)
+    term = _term(task, names)
     if term is None:
         return None
-    own = tuple(c for c in task.constraints if name in _reads(task, c.condition))
-    weights = tuple(w for w in task.weights if name in task.tables[w].names)
-    support = {n for c in own for n in _reads(task, c.condition)} | _reads(task, term.part)
-    support |= {n for w in weights for n in task.tables[w].names} | {name}
-    near = tuple(a for a in task.axes if next(iter(a.columns)) in support)
-    if points(near) > LARGEST_TABLE:
-        return None
-    return _settled(task, axis, near, own, weights, term)
+    own = tuple(c for c in task.constraints if names & reads_of(task, c.condition))
+    weights = tuple(w for w in task.weights if names & set(task.tables[w].names))
+    support = {n for c in own for n in reads_of(task, c.condition)} | reads_of(task, term.part)
+    support |= {n for w in weights for n in task.tables[w].names} | names
+    near = tuple(a for a in task.axes if support & a.columns.keys())
+    return Part(near, own, weights, term)
 
 
 _NOTHING = num(0)
 
 
-def _term(task: Search, name: str) -> _Term | None:
+def _term(task: Search, own: frozenset[str]) -> _Term | None:
     objective = task.objective
-    names = {name} | {n for n, t in task.tables.items() if name in t.names}
+    names = own | {n for n, t in task.tables.items() if own & set(t.names)}
     if objective is None or not reads(objective, names):
         return _Term(_NOTHING, 1)
-    ranges = _ranges(task)
+    ranges = ranges_of(task)
     if not has_value(objective, ranges):
         # Settling the decision could step over points where the cost has no value.
         return None
-    sign = direction(objective, Var(name), ranges)
-    behind = reads(objective, names - {name})
-    if sign is not None and not behind:
-        return _Term(Var(name), sign or 1)
-    for part in parts_reading(objective, name):
+    if len(own) == 1:
+        (name,) = own
+        sign = direction(objective, Var(name), ranges)
+        behind = reads(objective, names - own)
+        if sign is not None and not behind:
+            return _Term(Var(name), sign or 1)
+    for part in parts_reading(objective, own):
         if reads(objective, names, outside=part) or not free_names(part) <= ranges.keys():
             continue
         sign = direction(objective, part, ranges)
@@ -94,7 +121,7 @@ def _term(task: Search, name: str) -> _Term | None:
     return None
 
 
-def _reads(task: Search, expr: Expr) -> set[str]:
+def reads_of(task: Search, expr: Expr) -> set[str]:
     """Decisions that ``expr`` reads, those behind tables included."""
     found: set[str] = set()
     for name in free_names(expr):
@@ -102,7 +129,8 @@ def _reads(task: Search, expr: Expr) -> set[str]:
     return found
 
 
-def _ranges(task: Search) -> dict[str, Interval]:
+def ranges_of(task: Search) -> dict[str, Interval]:
+    """What menus, constants and tables say of every name."""
     ranges: dict[str, Interval] = {}
     for axis in task.axes:
         for name, column in axis.columns.items():
@@ -205,10 +233,11 @@ def _rebuilt(
     kept: tuple[str, ...],
     result: tuple[Exact, Array, Array],
 ) -> Search:
-    (name,) = axis.columns
+    gone = frozenset(axis.columns)
+    name = ".".join(axis.columns)
     best, possible, counts = result
-    # Tables over the settled decision have gone into the new ones.
-    tables = {n: t for n, t in task.tables.items() if name not in t.names}
+    # Tables over the settled decisions have gone into the new ones.
+    tables = {n: t for n, t in task.tables.items() if not gone & set(t.names)}
     tables[f"${name}.count"] = Table(kept, Exact(ints.of_array(np.asarray(counts)), ints.ONES))
     constraints = tuple(c for c in task.constraints if c not in own)
     if not possible.all():

@@ -43,11 +43,15 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """``columns`` hold the best points in order; ``values`` their exact objectives."""
+    """``columns`` hold the best points in order; ``values`` their exact objectives.
+
+    ``costed``: points that meet the constraints and whose cost was computed.
+    """
 
     feasible: int
     columns: Columns
     values: tuple[Fraction, ...]
+    costed: int = 0
 
 
 def search(task: Search, every_tie: bool = False) -> Found:
@@ -55,7 +59,7 @@ def search(task: Search, every_tie: bool = False) -> Found:
 
     Raises :class:`InputError` if the cost has no value at a feasible point.
     """
-    feasible = 0
+    feasible = costed = 0
     kept = _Candidates(task, every_tie)
     for block in blocks(task.axes):
         given = known(task.constants, task.tables, block)
@@ -64,10 +68,11 @@ def search(task: Search, every_tie: bool = False) -> Found:
         if mask is False or not np.any(mask):
             continue
         full = np.broadcast_to(np.asarray(mask), block.shape)
-        feasible += _count(task, evaluator, full)
+        feasible += counted(task, evaluator, full)
+        costed += int(np.count_nonzero(full))
         kept.offer(block, evaluator, full)
     columns, values = kept.best()
-    return Found(feasible, columns, values)
+    return Found(feasible, columns, values, costed)
 
 
 def first_feasible(task: Search) -> dict[str, int] | None:
@@ -112,19 +117,21 @@ def where_held(constraint: Constraint, evaluator: Evaluator) -> bool | Array:
         return False
     if not isinstance(truths, Truths):
         error = EvaluationError("a condition is needed, not a number", constraint.condition.span)
-        raise _named(f"constraint {constraint.name}", error)
+        raise named(f"constraint {constraint.name}", error)
     if truths.bad is False:
         return truths.value
     held: Array = np.asarray(truths.value) & ~np.asarray(truths.bad)
     return held
 
 
-def _named(what: str, error: EvaluationError) -> InputError:
+def named(what: str, error: EvaluationError) -> InputError:
+    """What has no value, as a fault of the template."""
     hint = "guard the division, or keep the value out of the menu"
     return InputError([Diagnostic(f"{what} has no value: {error.message}", error.span, hint)])
 
 
-def _count(task: Search, evaluator: Evaluator, mask: Array) -> int:
+def counted(task: Search, evaluator: Evaluator, mask: Array) -> int:
+    """How many designs the points of ``mask`` stand for."""
     if not task.weights:
         return int(np.count_nonzero(mask))
     total: rationals.Number = rationals.rational(1)
@@ -177,9 +184,9 @@ class _Candidates:
                 raise_first_error(self.task.objective, masked, evaluator.arrays)
             approx = rationals.approx(number)
         except EvaluationError as error:
-            raise _named("the cost", error) from None
+            raise named("the cost", error) from None
         except rationals.NeedsExactError:
-            raise _named("the cost", EvaluationError("it is past the range of floats")) from None
+            raise named("the cost", EvaluationError("it is past the range of floats")) from None
         return approx.value, approx.error
 
     def _joined(self) -> Columns:
@@ -221,7 +228,7 @@ def ranked(task: Search, columns: Columns, every_tie: bool) -> tuple[Columns, tu
 def survivors(task: Search, columns: Columns, ceiling: Fraction) -> Columns:
     """Of some points, those that are feasible and cost at most ``ceiling``."""
     given = {**task.constants, **columns}
-    given.update({name: _gather(task, table, columns) for name, table in task.tables.items()})
+    given.update({name: gathered(task, table, columns) for name, table in task.tables.items()})
     count = len(next(iter(columns.values())))
     mask = np.broadcast_to(np.asarray(mask_of(task, Evaluator(given))), (count,))
     kept = {name: column[mask] for name, column in columns.items()}
@@ -241,12 +248,12 @@ def _exact_ranks(expr: Expr | None, columns: Columns, task: Search) -> tuple[lis
     for name in hidden:
         names += [n for n in task.tables[name].names if n not in names]
     if expr is None or not names:
-        alone = {n: _gather(task, task.tables[n], {}) for n in hidden}
+        alone = {n: gathered(task, task.tables[n], {}) for n in hidden}
         fixed = [0] if expr is None else _values(expr, {**constants, **alone})
         return [Fraction(fixed[0])], np.zeros(count, dtype=np.int64)
     rows, inverse = np.unique(np.stack([columns[n] for n in names]), axis=1, return_inverse=True)
     picked = dict(zip(names, rows, strict=True))
-    tables = {n: _gather(task, task.tables[n], picked) for n in hidden}
+    tables = {n: gathered(task, task.tables[n], picked) for n in hidden}
     exact = [Fraction(v) for v in _values(expr, {**constants, **picked, **tables})]
     distinct = sorted(set(exact))
     place = {value: i for i, value in enumerate(distinct)}
@@ -258,10 +265,10 @@ def _values(expr: Expr, given: Mapping[str, Given]) -> list[Scalar]:
     try:
         return exactly(expr, given)
     except EvaluationError as error:
-        raise _named("a tie-break or the cost", error) from None
+        raise named("a tie-break or the cost", error) from None
 
 
-def _gather(task: Search, table: Table, points: Columns) -> Given:
+def gathered(task: Search, table: Table, points: Columns) -> Given:
     """A table at single points."""
     index: list[Array] = []
     for name in table.names:

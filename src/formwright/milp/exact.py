@@ -1,11 +1,15 @@
 """Exact search: eliminate, enumerate what stays, then list the designs that tie."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
+from math import prod
 
 import numpy as np
 
-from formwright.milp.eliminate import eliminated
+from formwright.ir.structures import Split
+from formwright.milp.declared import Declared, Used, claimed, unused
+from formwright.milp.eliminate import further
 from formwright.milp.enumerate import (
     CROWD,
     Columns,
@@ -18,6 +22,8 @@ from formwright.milp.enumerate import (
 )
 from formwright.milp.grid import menu_axis, points
 from formwright.milp.problem import Problem
+from formwright.milp.structures import search_structured
+from formwright.milp.structures_split import joint, split
 
 LARGEST = 10**8
 """Points that enumeration takes on."""
@@ -30,12 +36,17 @@ class Designs:
     """The best designs in order of the tie-break rule; ``enumerated`` points were looked at.
 
     ``complete``: every design that ties was compared; else only the first million of them.
+    ``costed``: points whose cost was computed; ``parts``: values of ranks, bounds, measures and
+    of parts of the cost that were computed besides. ``used``: what became of the structures.
     """
 
     feasible: int
     best: tuple[tuple[dict[str, int], Fraction], ...]
     enumerated: int
     complete: bool = True
+    costed: int = 0
+    parts: int = 0
+    used: tuple[Used, ...] = ()
 
 
 def search_of(problem: Problem, keep: int = 1) -> Search:
@@ -55,23 +66,59 @@ def search_of(problem: Problem, keep: int = 1) -> Search:
 def best_designs(problem: Problem, keep: int = 1, ties: bool = False) -> Designs | None:
     """The best ``keep`` designs (with ``ties``, and all that tie with the last of them).
 
-    ``None`` if more than :data:`LARGEST` points are left after elimination.
+    ``None`` if more than :data:`LARGEST` points are left after elimination. What the problem's
+    structures show to be of no account is left out; the designs are the same without them.
     """
     task = search_of(problem, keep)
-    if points(task.axes) <= _DIRECT:
-        return _listed(task, search(task, ties), points(task.axes))
-    chain = eliminated(task)
+    declared, used = _claimed(problem)
+    chain, told = split(task, declared)
+    used += told
+    if points(task.axes) > _DIRECT:
+        chain = further(chain)
     left = points(chain[-1].axes)
     if left > LARGEST:
         return None
-    if len(chain) == 1:
-        return _listed(task, search(task, ties), left)
-    found = search(chain[-1], every_tie=True)
-    if not found.columns:
-        return Designs(found.feasible, (), left)
-    columns, complete = _expanded(chain, found)
-    best, values = ranked(task, columns, ties)
-    return _listed(task, Found(found.feasible, best, values), left, complete)
+    whole = len(chain) == 1
+    rest = [d for d in declared if not isinstance(d.structure, Split)]
+    found, parts, told = _searched(task if whole else chain[-1], rest, ties or not whole)
+    complete = True
+    if not whole and found.columns:
+        columns, complete = _expanded(chain, found)
+        best, values = ranked(task, columns, ties)
+        found = replace(found, columns=best, values=values)
+    parts += sum(_cells(*pair) for pair in pairwise(chain))
+    chosen = tuple(designs(found.columns, task.order))
+    best_ = tuple(zip(chosen, found.values, strict=True))
+    return Designs(found.feasible, best_, left, complete, found.costed, parts, (*used, *told))
+
+
+def _claimed(problem: Problem) -> tuple[list[Declared], list[Used]]:
+    if problem.objective is None:
+        return [], [unused(d, "there is no cost") for d in problem.structures]
+    return claimed(problem.structures, problem.constants, frozenset(problem.names))
+
+
+def _searched(
+    task: Search, declared: list[Declared], every_tie: bool
+) -> tuple[Found, int, list[Used]]:
+    """The best points, the values computed besides costs, and what became of the structures."""
+    if not declared:
+        return search(task, every_tie), 0, []
+    names = frozenset(n for axis in task.axes for n in axis.columns)
+    open_, told = claimed(tuple(declared), task.constants, names)
+    structured = search_structured(task, open_, every_tie)
+    if structured is None:
+        why = "there are too many designs to list"
+        return search(task, every_tie), 0, [*told, *(unused(d, why) for d in open_)]
+    return structured.found, structured.parts, [*told, *structured.used]
+
+
+def _cells(before: Search, after: Search) -> int:
+    """Combinations that were looked at to settle a decision."""
+    gone = [a.length for a in before.axes if a not in after.axes]
+    new = [t for n, t in after.tables.items() if n not in before.tables and n.endswith(".count")]
+    lengths = {n: a.length for a in before.axes for n in a.columns}
+    return sum(prod(lengths[n] for n in t.names) * prod(gone) for t in new)
 
 
 def _expanded(chain: list[Search], found: Found) -> tuple[Columns, bool]:
@@ -79,18 +126,12 @@ def _expanded(chain: list[Search], found: Found) -> tuple[Columns, bool]:
     columns, ceiling, complete = found.columns, found.values[-1], True
     for before, after in zip(reversed(chain[:-1]), reversed(chain[1:]), strict=True):
         kept = {name for axis in after.axes for name in axis.columns}
-        ((name, menu),) = (
-            item for a in before.axes for item in a.columns.items() if item[0] not in kept
-        )
-        rows = max(1, CROWD // len(menu))
+        gone = [a for a in before.axes if not kept & a.columns.keys()]
+        menus = joint(gone)
+        rows = max(1, CROWD // menus.length)
         complete &= len(next(iter(columns.values()))) <= rows
-        crossed = {n: np.repeat(c[:rows], len(menu)) for n, c in columns.items()}
-        crossed[name] = np.tile(menu, len(next(iter(crossed.values()))) // len(menu))
+        crossed = {n: np.repeat(c[:rows], menus.length) for n, c in columns.items()}
+        times = len(next(iter(crossed.values()))) // menus.length
+        crossed.update({n: np.tile(c, times) for n, c in menus.columns.items()})
         columns = survivors(before, crossed, ceiling)
     return columns, complete
-
-
-def _listed(task: Search, found: Found, enumerated: int, complete: bool = True) -> Designs:
-    chosen = tuple(designs(found.columns, task.order))
-    best = tuple(zip(chosen, found.values, strict=True))
-    return Designs(found.feasible, best, enumerated, complete)

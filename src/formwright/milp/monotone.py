@@ -21,6 +21,7 @@ from formwright.ir.expr import (
 )
 from formwright.ir.interval import Interval, bounds
 from formwright.ir.rewrite import children, free_names
+from formwright.milp.algebra import never_above
 
 Direction = int | None
 """1: never falls when the part rises; -1: never rises; 0: does not read it; ``None``: unknown."""
@@ -65,7 +66,10 @@ def _moved(expr: Expr, part: Expr, ranges: Mapping[str, Interval], seen: Seen) -
         case Not(arg):
             return _unread(go, arg)
         case Cond(cond, then, other):
-            return None if _unread(go, cond) is None else _join([go(then), go(other)])
+            turned = _turned(cond, part, ranges, seen)
+            if turned not in (0, None):
+                turned = _scaled_by(turned, then, other, ranges)
+            return None if turned is None else _join([turned, go(then), go(other)])
         case Cell():
             return None
         case Sum(var, lo, hi, body):
@@ -100,6 +104,54 @@ def _arith(expr: Arith, part: Expr, ranges: Mapping[str, Interval], seen: Seen) 
             return 0 if left == 0 and right == 0 else None
         case _:
             assert_never(expr.op)
+
+
+def _turned(cond: Expr, part: Expr, ranges: Mapping[str, Interval], seen: Seen) -> Direction:
+    """1: once true, ``cond`` stays true when the part rises; -1: once false, it stays false."""
+
+    def go(inner: Expr) -> Direction:
+        return _direction(inner, part, ranges, seen)
+
+    match cond:
+        case Compare("<=" | "<", a, b):
+            return _join([_flip(go(a)), go(b)])
+        case Compare(">=" | ">", a, b):
+            return _join([go(a), _flip(go(b))])
+        case Compare("=" | "!=" as op, a, b):
+            at_end = _at_end(a, b, go, ranges)
+            return at_end if op == "=" else _flip(at_end)
+        case Logic("and" | "or", a, b):
+            return _join([_turned(a, part, ranges, seen), _turned(b, part, ranges, seen)])
+        case Not(a):
+            return _flip(_turned(a, part, ranges, seen))
+        case _:
+            return _unread(go, cond)
+
+
+def _at_end(
+    a: Expr, b: Expr, go: Callable[[Expr], Direction], ranges: Mapping[str, Interval]
+) -> Direction:
+    """How ``a = b`` turns where one side is fixed at an end of what the other can be."""
+    for side, fixed in ((a, b), (b, a)):
+        moved, at, room = go(side), bounds(fixed, ranges), bounds(side, ranges)
+        if moved is None or go(fixed) != 0:
+            continue
+        if moved == 0:
+            return 0
+        if at.lo == at.hi == room.lo:
+            return -moved
+        if at.lo == at.hi == room.hi:
+            return moved
+    return None
+
+
+def _scaled_by(
+    turned: Direction, then: Expr, other: Expr, ranges: Mapping[str, Interval]
+) -> Direction:
+    """How a choice moves with its condition alone."""
+    if never_above(other, then, ranges):
+        return turned
+    return _flip(turned) if never_above(then, other, ranges) else None
 
 
 def _scaled(moved: Direction, by: Expr, ranges: Mapping[str, Interval]) -> Direction:
@@ -163,19 +215,21 @@ def _whole(expr: Expr, ranges: Mapping[str, Interval]) -> bool:
             return False
 
 
-def parts_reading(expr: Expr, name: str) -> list[Expr]:
-    """Subexpressions that read ``name``, inner ones first, each object once."""
+def parts_reading(expr: Expr, names: frozenset[str]) -> list[Expr]:
+    """Subexpressions that read one of ``names``, inner ones first, each object once."""
     found: dict[int, Expr] = {}
-    _collect(expr, name, found, {})
+    _collect(expr, names, found, {})
     return list(found.values())
 
 
-def _collect(expr: Expr, name: str, found: dict[int, Expr], seen: dict[int, bool]) -> bool:
+def _collect(
+    expr: Expr, names: frozenset[str], found: dict[int, Expr], seen: dict[int, bool]
+) -> bool:
     if id(expr) not in seen:
-        parts = [_collect(child, name, found, seen) for child in children(expr)]
-        bound = isinstance(expr, Sum) and expr.var == name
-        reads = expr.name == name if isinstance(expr, Var) else any(parts)
-        seen[id(expr)] = reads if not bound else name in free_names(expr)
+        parts = [_collect(child, names, found, seen) for child in children(expr)]
+        bound = isinstance(expr, Sum) and expr.var in names
+        reads = expr.name in names if isinstance(expr, Var) else any(parts)
+        seen[id(expr)] = reads if not bound else bool(names & free_names(expr))
         if seen[id(expr)]:
             found[id(expr)] = expr
     return seen[id(expr)]

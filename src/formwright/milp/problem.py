@@ -12,6 +12,8 @@ from formwright.ir.fold import folded
 from formwright.ir.inline import inlined
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Constraint, CostBound, Parameter, Template
+from formwright.lang.structures import structure_text
+from formwright.milp.declared import Declared
 
 LARGEST_SPACE = 10**18
 """Menus whose product is larger than this are refused."""
@@ -31,6 +33,8 @@ class Problem:
     bounds: tuple[CostBound, ...]
     objective: Expr | None
     prefer: tuple[Expr, ...]
+    structures: tuple[Declared, ...] = ()
+    """What the template declares that a search may leave out."""
 
     @property
     def points(self) -> int:
@@ -62,6 +66,10 @@ def build(
         bounds=bounds,
         objective=None if small.cost is None else objective_expression(bounds),
         prefer=prefer,
+        structures=tuple(
+            Declared(structure_text(own), plain_)
+            for own, plain_ in zip(template.structures, small.structures, strict=True)
+        ),
     )
     faults = [
         *_missing(template, problem),

@@ -11,6 +11,7 @@ from formwright.ir.expr import Scalar
 from formwright.ir.template import Constraint, Template
 from formwright.milp.check import check, objective_of
 from formwright.milp.conflict import smallest_conflict
+from formwright.milp.declared import Used
 from formwright.milp.defined import require_values
 from formwright.milp.enumerate import first_feasible
 from formwright.milp.exact import LARGEST, Designs, best_designs, search_of
@@ -38,6 +39,9 @@ class Solution:
     objective. ``ties`` lists the designs that share the optimum, in the order of the
     tie-break rule; ``best`` the ``limit`` best ones. ``conflict`` names a smallest set of
     constraints without a common design. Times are wall seconds; costs have the template's unit.
+    ``evaluations``: designs whose cost was computed, where designs were enumerated; ``parts``:
+    values of ranks, bounds, measures and parts of the cost that were computed besides.
+    ``structures``: what became of each that the template declares.
     """
 
     status: Literal["optimal", "infeasible", "unresolved"]
@@ -55,6 +59,14 @@ class Solution:
     best: tuple[tuple[Assignment, Fraction], ...] = ()
     conflict: tuple[str, ...] = ()
     note: str = ""
+    evaluations: int | None = None
+    parts: int | None = None
+    structures: tuple[Used, ...] = ()
+
+    @property
+    def reopened(self) -> tuple[Used, ...]:
+        """Structures whose condition was not shown: what they would leave out was searched."""
+        return tuple(u for u in self.structures if u.verdict == "reopened")
 
 
 def solve(
@@ -67,13 +79,15 @@ def solve(
     limit: int = 1,
     extra_constraints: tuple[Constraint, ...] = (),
     without: frozenset[str] = frozenset(),
+    structures: bool = True,
 ) -> Solution:
     """The least cost over the menus, under the constraints.
 
     ``parameters`` are extents and ``chip.x`` in SI units. ``extra_constraints`` are added and
     constraints named in ``without`` left out. Ties go to the least ``prefer`` expression,
     then the next, then the least decisions in order. A MILP that is not done after
-    ``time_limit`` seconds is ``unresolved``, with what it had found.
+    ``time_limit`` seconds is ``unresolved``, with what it had found. Without ``structures``
+    nothing that the template declares is left out; the answer is the same.
 
     Raises :class:`InputError` for values that are missing, unknown or outside the scope,
     and for a constraint, cost or tie-break that has no value at a point of the menus where it
@@ -81,6 +95,7 @@ def solve(
     """
     start = time.perf_counter()
     problem = build(template, parameters, coefficients, extra_constraints, without)
+    problem = problem if structures else replace(problem, structures=())
     if problem.points > 0:
         require_values(problem)
     solution = _solved(problem, method, time_limit, ties, limit)
@@ -127,6 +142,9 @@ def _from_designs(
         ties=tied,
         best=designs.best[:limit],
         note=_counted(problem, designs),
+        evaluations=designs.costed,
+        parts=designs.parts,
+        structures=designs.used,
     )
 
 
@@ -176,6 +194,9 @@ def _confirmed(
         feasible=exact.feasible,
         ties=exact.ties,
         best=exact.best or own.best,
+        evaluations=exact.evaluations,
+        parts=exact.parts,
+        structures=exact.structures,
     )
     if own.status == "optimal":
         return replace(own, note="")

@@ -12,7 +12,7 @@ from formwright.ir.bands import Bands
 from formwright.ir.int_arrays import Array
 from formwright.ir.interval import Interval, bounds
 from formwright.ir.rewrite import free_names
-from formwright.walls.dominance import undominated
+from formwright.milp.dominance import undominated
 from formwright.walls.formulation import Formulation, Need
 from formwright.walls.inner import TemplateInner
 from formwright.walls.joint import Design, JointWork
