@@ -16,13 +16,57 @@ def run(
         "out"
     ),
     set_: Annotated[str, typer.Option("--set", help="One other workload: M=640,N=11,K=2000.")] = "",
+    agent: Annotated[
+        str,
+        typer.Option(
+            "--agent", help="Who proposes templates: library, manual, replay, openai, anthropic."
+        ),
+    ] = "",
+    model: Annotated[str, typer.Option("--model", help="Of a served model: its name.")] = "",
+    address: Annotated[
+        str, typer.Option("--address", help="Of a served model: http://localhost:8000/v1.")
+    ] = "",
+    transcript: Annotated[
+        str, typer.Option("--transcript", help="Of replay: a transcript.jsonl.")
+    ] = "",
+    answers: Annotated[
+        str, typer.Option("--answers", help="Of manual: the folder of requests and answers.")
+    ] = "",
+    population: Annotated[
+        str | None,
+        typer.Option(
+            "--population",
+            help="A file or URL, if not that of this user.",
+            envvar="FORMWRIGHT_POPULATION",
+        ),
+    ] = None,
+    generations: Annotated[
+        int | None, typer.Option("--generations", min=1, max=1000, help="At most so many.")
+    ] = None,
+    repairs: Annotated[
+        int | None, typer.Option("--repairs", min=0, max=1000, help="Of one proposal, at most.")
+    ] = None,
+    budget: Annotated[
+        str,
+        typer.Option(
+            "--budget",
+            help="Of an agent: calls=20,tokens=2e5,seconds=600,build_seconds=300,"
+            "device_seconds=300,money=1,tokens_in=2,tokens_out=8 (prices in US dollars a million).",
+        ),
+    ] = "",
+    device: Annotated[
+        Path | None,
+        typer.Option("--device", help="A run whose times are given again; none are measured."),
+    ] = None,
     json_: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> int:
     """From problems to qualified kernels. The same command resumes an interrupted run.
 
-    Several problems run one after another, each in a folder of --out that has its name.
+    Several problems run one after another, each in a folder of --out that has its name. A problem
+    that names no templates has them made, by the library of rules if nobody else is named.
     """
+    from formwright.flow.options import Options
     from formwright.flow.rooflining import roofline_of_run
     from formwright.flow.run_set import run_problems
     from formwright.report.progress import Progress
@@ -30,8 +74,20 @@ def run(
     from formwright.report.roofline_files import write_roofline
     from formwright.report.runs import print_run
 
+    options = Options(
+        agent=agent,
+        model=model,
+        address=address,
+        transcript=transcript,
+        answers=answers,
+        generations=generations,
+        repairs=repairs,
+        budget=budget,
+        population=population,
+        device=device,
+    )
     with Progress(progress_console(), quiet=quiet) as progress:
-        results = run_problems(problem, out, set_, progress)
+        results = run_problems(problem, out, set_, progress, options)
         rooflines = [roofline_of_run(result.folder) for result in results]
     shown = []
     for result, roofline in zip(results, rooflines, strict=True):

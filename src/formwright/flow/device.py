@@ -15,7 +15,7 @@ from formwright.base.diagnostics import fail
 
 Timing = dict[str, Any]
 
-STEPS: Final = ("measure", "final", "confirm", "throughput", "kernel")
+STEPS: Final = ("measure", "final", "confirm", "throughput", "kernel", "baselines")
 """What the keys of measuring steps begin with."""
 
 

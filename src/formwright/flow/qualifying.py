@@ -27,10 +27,18 @@ def qualify_winner(
     The folder is written before the journal's entry: a run killed between the two
     qualifies again and replaces it whole.
     """
+    replayed = setting.device.replayed
     result: dict[str, Any] = setting.journal.step(
-        f"qualify/{workload.name}", lambda: _qualify(setting, workload, winner, timing)
+        f"qualify/{workload.name}",
+        lambda: _unmeasured(replayed) if replayed else _qualify(setting, workload, winner, timing),
     )
     return result
+
+
+def _unmeasured(replayed: str) -> dict[str, Any]:
+    """Times of another run are no times of this kernel: no artifact says that they are."""
+    told = f"the times are those of {replayed}: nothing was measured, so nothing is qualified"
+    return {"artifact": None, "message": told, "checks": {}, "library": None, "sandbox": None}
 
 
 def _qualify(
@@ -118,6 +126,7 @@ def _generation(setting: Setting) -> dict[str, Any]:
             "templates": {n: p.proof["digest"] for n, p in setting.templates.items()},
             "chip": setting.chip_name,
             "seed": setting.seed,
-        },
+        }
+        | ({} if problem.agent is None else {"agent": problem.agent.proposer}),
         "budget": asdict(problem.budget),
     }

@@ -4,6 +4,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from formwright.flow.agent_results import AgentResult
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -54,6 +56,7 @@ class RunResult:
     workloads: tuple[WorkloadResult, ...]
     journal: str
     seconds: float
+    agent: AgentResult | None = None
 
     @property
     def folder(self) -> Path:
@@ -66,7 +69,7 @@ class RunResult:
 
     def as_json(self) -> dict[str, Any]:
         """Stable keys of ``formwright run --json``: ``workloads`` by name."""
-        return {
+        shown = {
             "schema": 1,
             "problem": self.problem,
             "chip": self.chip,
@@ -77,6 +80,7 @@ class RunResult:
             "seconds": self.seconds,
             "held": self.held,
         }
+        return shown if self.agent is None else shown | {"agent": self.agent.as_json()}
 
 
 def _plain(result: WorkloadResult) -> dict[str, Any]:

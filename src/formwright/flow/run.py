@@ -11,39 +11,55 @@ from formwright import __version__
 from formwright.base.diagnostics import Diagnostic, InputError, fail
 from formwright.base.digest import digest
 from formwright.contract.contract import contract_digest
-from formwright.contract.matching import matches, typed_for
+from formwright.contract.matching import matches
 from formwright.contract.problem import Problem, Workload, load_problem, parse_overrides
+from formwright.flow.adopting import adopt, proof_entry
+from formwright.flow.agent_learning import tell_winner
+from formwright.flow.agent_loop import finish, improve, open_room
+from formwright.flow.agent_results import AgentResult, result_of
 from formwright.flow.chips import open_chip
+from formwright.flow.device import recorded
 from formwright.flow.journal import Journal
 from formwright.flow.loop import Search, confirm, search
 from formwright.flow.objectives import require
+from formwright.flow.options import Options, with_options
+from formwright.flow.populating import population_at
 from formwright.flow.proving import prove
 from formwright.flow.qualifying import qualify_winner
 from formwright.flow.results import Interval, RunResult, WorkloadResult
-from formwright.flow.setting import Listener, Proved, Setting
+from formwright.flow.setting import Listener, Setting
 from formwright.ir.inline import inlined
+from formwright.ir.template import Template
 from formwright.lang import load
+from formwright.population import chip_key
 from formwright.qualify.dispatch import write_dispatch
 from formwright.qualify.timing import notes
 
 
-def run_problem(path: Path, out: Path, settings: str, listener: Listener) -> RunResult:
+def run_problem(
+    path: Path, out: Path, settings: str, listener: Listener, options: Options | None = None
+) -> RunResult:
     """Everything from contract to record for each workload of the problem at ``path``.
 
     ``settings`` (``"M=…,N=…,K=…"``, the operator's extents) puts one other shape in place of
-    the problem's. The same call on the same ``out`` goes on where an earlier one stopped.
+    the problem's. Templates are those of the problem, and where it has an agent those that it
+    proposes. The same call on the same ``out`` goes on where an earlier one stopped.
 
     Raises:
-        InputError: a fault of the problem, a template that does not match the contract or is
-            not proved, or an ``out`` that belongs to another problem.
+        InputError: a fault of the problem or the options, a template that does not match the
+            contract or is not proved, or an ``out`` that belongs to another problem.
     """
     start = monotonic()
+    options = options or Options()
     problem = load_problem(path, parse_overrides(settings) if settings else None)
+    problem = with_options(problem, options)
     with Journal(out / "journal.jsonl") as journal:
         _identify(journal, problem, out)
         setting = open_setting(problem, out, journal, listener)
+        if options.device is not None:
+            setting.device = recorded(options.device)
         prove_templates(setting)
-        results = tuple(_workload(setting, w) for w in problem.workloads)
+        results, made = _made(setting, options)
         kept = [r.name for r in results if r.artifact is not None]
         if kept:
             write_dispatch(out / "artifacts", kept)
@@ -55,7 +71,27 @@ def run_problem(path: Path, out: Path, settings: str, listener: Listener) -> Run
             workloads=results,
             journal=str(out / "journal.jsonl"),
             seconds=monotonic() - start,
+            agent=made,
         )
+
+
+def _made(
+    setting: Setting, options: Options
+) -> tuple[tuple[WorkloadResult, ...], AgentResult | None]:
+    """Each workload searched, its winner confirmed and qualified; by an agent if there is one."""
+    workloads, agent = setting.problem.workloads, setting.problem.agent
+    if agent is None:
+        return tuple(_finished(setting, w, search(setting, w)) for w in workloads), None
+    room = open_room(setting, agent, population_at(options.population))
+    ended = improve(room)
+    results = []
+    for workload in workloads:
+        found = finish(room, workload)
+        results.append(_finished(setting, workload, found))
+        qualified = setting.journal.known(f"qualify/{workload.name}")
+        if found.winner is not None and qualified is not None:
+            tell_winner(room, workload, room.tally(workload), found.winner.key, qualified)
+    return tuple(results), result_of(room, ended)
 
 
 def open_setting(problem: Problem, out: Path, journal: Journal, listener: Listener) -> Setting:
@@ -75,6 +111,7 @@ def open_setting(problem: Problem, out: Path, journal: Journal, listener: Listen
         journal=journal,
         listener=listener,
         seed=int(digest(problem.name)[:8], 16),
+        chip_key=chip.get("key", ""),
     )
     require(problem, setting.threads, values, setting.chip_name)
     return setting
@@ -102,7 +139,8 @@ def _identify(journal: Journal, problem: Problem, out: Path) -> None:
 
 def _chip(name: str) -> dict[str, Any]:
     chip = open_chip(name)
-    return {"name": chip.name, "values": {n: str(v) for n, v in chip.parameters().items()}}
+    values = {n: str(v) for n, v in chip.parameters().items()}
+    return {"name": chip.name, "values": values, "key": chip_key(chip).digest}
 
 
 def _number(text: str) -> int | Fraction:
@@ -135,31 +173,16 @@ def prove_templates(setting: Setting) -> None:
             f"{name}: {proof['verdict']}, {proof['obligations']} obligations"
             f" ({proof['seconds']:.2f} s)"
         )
-        # Proved once, over the reals; built for the element types of the contract.
-        typed = typed_for(template, setting.problem.contract)
-        setting.templates[name] = Proved(source, typed, proof)
-        cost = template.cost
-        coefficients = () if cost is None else cost.coefficients
-        setting.coefficients[name] = {c.name: c.default for c in coefficients}
+        adopt(setting, name, source, template, proof)
     if faults:
         raise InputError(faults)
 
 
-def _proof(template: Any) -> dict[str, Any]:
-    proof = prove(template)
-    return {
-        "verdict": proof.verdict,
-        "digest": proof.digest,
-        "solver": proof.solver,
-        "seconds": proof.seconds,
-        "obligations": len(proof.obligations),
-        "open": [o.name for o in proof.obligations if o.verdict != "proved"],
-        "full": proof.as_json(),
-    }
+def _proof(template: Template) -> dict[str, Any]:
+    return proof_entry(prove(template))
 
 
-def _workload(setting: Setting, workload: Workload) -> WorkloadResult:
-    found = search(setting, workload)
+def _finished(setting: Setting, workload: Workload, found: Search) -> WorkloadResult:
     if found.winner is None:
         setting.listener.done(f"{workload.name}: no candidate held")
         return _nothing(workload, found)

@@ -5,13 +5,18 @@ from pathlib import Path
 
 from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.contract.problem import load_problem
+from formwright.flow.options import Options
 from formwright.flow.results import RunResult
 from formwright.flow.run import run_problem
 from formwright.flow.setting import Listener
 
 
 def run_problems(
-    paths: Sequence[Path], out: Path, settings: str, listener: Listener
+    paths: Sequence[Path],
+    out: Path,
+    settings: str,
+    listener: Listener,
+    options: Options | None = None,
 ) -> tuple[RunResult, ...]:
     """Run the problems of ``paths`` in order; with more than one, each under ``out / NAME``.
 
@@ -23,14 +28,14 @@ def run_problems(
             one operator) with several files.
     """
     if len(paths) == 1:
-        return (run_problem(paths[0], out, settings, listener),)
+        return (run_problem(paths[0], out, settings, listener, options),)
     if settings:
         told = "--set names the extents of one problem, and there are several"
         raise InputError([Diagnostic(told, hint="give one problem file with --set")])
     results: list[RunResult] = []
     for path, folder in _folders(paths, out):
         listener.done(f"— {path.name}")
-        results.append(run_problem(path, folder, "", listener))
+        results.append(run_problem(path, folder, "", listener, options))
     return tuple(results)
 
 

@@ -49,6 +49,8 @@ class Setting:
     journal: Journal
     listener: Listener
     seed: int
+    chip_key: str = ""
+    """Tells this chip from others (``population.chips``)."""
     templates: dict[str, Proved] = field(default_factory=dict)
     coefficients: dict[str, dict[str, Fraction]] = field(default_factory=dict)
     observations: dict[str, list[Observation]] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from formwright.flow.results import Interval, RunResult, WorkloadResult
+from formwright.report.agents import print_agent
 from formwright.report.tradeoffs import print_tradeoffs
 
 
@@ -33,6 +34,8 @@ def print_run(console: Console, result: RunResult) -> None:
     console.print(table)
     for w in result.workloads:
         _print_details(console, w)
+    if result.agent is not None:
+        print_agent(console, result.agent)
     console.print(
         f"\n{result.problem} on {result.chip}, {result.threads} thread(s), {result.seconds:.0f} s;"
         f" journal {result.journal}",

@@ -1,0 +1,100 @@
+"""What the population has for this problem joins the run: proved again by the rules of now."""
+
+from functools import partial
+from typing import Any, Final
+
+from formwright.base.source import Source
+from formwright.flow.adopting import adopt, proof_entry
+from formwright.flow.agent_learning import fitting, observations
+from formwright.flow.agent_room import Made, Room
+from formwright.flow.loop import relearn
+from formwright.flow.proving import prove
+from formwright.lang.parser import parse
+from formwright.population import Covered
+
+DRAWN: Final = 3
+"""Templates that were measured here before, and as many that were not, are drawn at most in one
+generation: the best by what is known, structures in turn."""
+
+
+def draw(room: Room, generation: int) -> list[Made]:
+    """Templates of the population that cover the contract, those that are new to the run.
+
+    What was drawn is in the journal with its text: a run that goes on sees the same.
+    """
+    setting = room.setting
+    setting.listener.stage("looking into the population")
+    drawn: list[dict[str, Any]] = setting.journal.step(f"draw/{generation}", partial(_drawn, room))
+    return [made for data in drawn if (made := _joined(room, generation, data)) is not None]
+
+
+def _drawn(room: Room) -> list[dict[str, Any]]:
+    found = room.population.covering(
+        room.setting.problem.contract, chip=room.chip, machine=room.machine
+    )
+    mine = {m.digest for m in room.made}
+    told = [
+        _told(room, covered)
+        for covered in found
+        if covered.entry.digest not in mine and covered.template.cost is not None
+    ]
+    measured = [t for t in told if t["facts"]][:DRAWN]
+    return measured + [t for t in told if not t["facts"]][:DRAWN]
+
+
+def _told(room: Room, covered: Covered) -> dict[str, Any]:
+    entry = covered.entry
+    steps = [s for s in room.population.lineage(entry.digest) if s.child == entry.digest]
+    first = steps[0] if steps else None
+    return {
+        "digest": entry.digest,
+        "name": entry.name,
+        "text": entry.text,
+        "evidence": entry.evidence,
+        "reopened": entry.reopened,
+        "parents": [s.parent for s in steps if s.parent],
+        "rule": first.rule if first else "",
+        "proposer": first.proposer if first else "",
+        "facts": fitting(room, covered.facts, covered.template),
+    }
+
+
+def _joined(room: Room, generation: int, data: dict[str, Any]) -> Made | None:
+    """Proved by the rules of now (a kept proof is enough), with what was measured of it before."""
+    setting = room.setting
+    if any(m.digest == data["digest"] for m in room.made):
+        return None
+    template = parse(Source(f"{data['name']}.fw", data["text"]))
+    step = f"prove/{data['digest'][:12]}"
+    setting.listener.stage(f"proving {template.name}")
+    proof = setting.journal.step(step, lambda: proof_entry(prove(template)))
+    setting.charge(step, building=float(proof["seconds"]))
+    taken = template.name in setting.templates
+    key = f"{template.name}-{data['digest'][:8]}" if taken else template.name
+    made = Made(
+        key=key,
+        digest=data["digest"],
+        language="fw",
+        generation=generation,
+        parents=tuple(data["parents"]),
+        rule=data["rule"],
+        proposer=data["proposer"],
+        why="drawn from the population",
+        verdict=proof["verdict"],
+        step=step,
+        known=f"admitted, {data['evidence']}",
+        text=data["text"],
+    )
+    room.made.append(made)
+    if made.verdict != "proved":
+        room.tell(f"{key}: drawn, and {made.verdict} by the rules of now")
+        return None
+    if data["reopened"]:
+        room.population.admit(made.digest, prove(template))
+    adopt(setting, key, Source(f"{template.name}.fw", data["text"]), template, proof)
+    known = observations(setting, setting.templates[key].template, data["facts"])
+    if known:
+        setting.observations[key] = known
+        relearn(setting, f"refit/before/{data['digest'][:12]}", key)
+    room.tell(f"{key}: drawn from the population, with {len(known)} figure(s) of this machine")
+    return made

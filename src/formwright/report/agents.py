@@ -1,0 +1,59 @@
+"""An agent's part in a run: lineage, generations, what was spent."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from formwright.flow.agent_results import AgentResult
+
+
+def print_agent(console: Console, result: AgentResult) -> None:
+    """A row for each text of the run, and a line for each generation."""
+    console.print(f"\n[bold]templates[/bold], proposed by {result.proposer}", highlight=False)
+    if result.before:
+        console.print(f"  {result.before}", markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("generation", "template", "from", "by", "verdict", "best time"):
+        table.add_column(heading, justify="right" if heading == "best time" else "left")
+    for made in result.lineage:
+        table.add_row(*(Text(cell) for cell in _row(made)))
+    console.print(table)
+    for number, generation in enumerate(result.generations, 1):
+        console.print(f"  generation {number}: {_told(generation)}", markup=False, soft_wrap=True)
+    console.print(
+        f"  ended: {result.ended}; {result.requests} request(s)", markup=False, soft_wrap=True
+    )
+    if result.spent_lines:
+        console.print(f"  spent: {', '.join(result.spent_lines)}", markup=False, soft_wrap=True)
+    if result.device:
+        told = f"  times are those of {result.device}: nothing was measured now"
+        console.print(told, markup=False, soft_wrap=True)
+
+
+def _row(made: dict[str, Any]) -> tuple[str, ...]:
+    verdict = made["verdict"]
+    if made["repairs"]:
+        verdict += f" (repair {made['repairs']})"
+    conditions = dict.fromkeys(f["condition"] for f in made["findings"] if f["condition"])
+    if conditions:
+        verdict += f": {', '.join(conditions)}"
+    times = [f"{s * 1e3:.3f} ms" for s in made["seconds"].values()]
+    return (
+        str(made["generation"] + 1),
+        made["key"] or "-",
+        ", ".join(made["parent_names"]) or "-",
+        made["rule"] or "-",
+        verdict,
+        " ".join(times) or "-",
+    )
+
+
+def _told(generation: dict[str, Any]) -> str:
+    gained = generation["gained"]
+    said = f"gained at {', '.join(gained)}" if gained else "nothing gained"
+    cause = generation["diagnosis"]
+    if cause is not None:
+        said += f"; {cause['kind']} ({cause['loss']:.0%}, {cause['evidence']}): {cause['says']}"
+    return said
