@@ -2,13 +2,17 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, Final
 
-from formwright.agent.protocol import Proposal, Reply, Request, Spent
-from formwright.agent.rules import RULES
-from formwright.agent.ways import Way, developed
+from formwright.agent.protocol import Finding, Proposal, Reply, Request, Spent
+from formwright.agent.repair import Mended
+from formwright.agent.rules.join import joined
+from formwright.agent.standing import best_first
+from formwright.agent.ways import ANSWERING, HELPFUL, Way, developed, start, steps, twice
+from formwright.agent.words import diagnosis_words, mechanism_words
 from formwright.base.diagnostics import InputError, render_all
 from formwright.base.source import Source
 from formwright.base.toml import read_toml
@@ -19,21 +23,30 @@ from formwright.ir.template import Template
 from formwright.lang.format import format_template
 from formwright.lang.parser import parse
 
-PROPOSALS = 3
-"""Of one answer, where the request's data does not say how many are ``wanted``."""
+WANTED: Final = 3
+"""Proposals of an answer, where the request's data does not say."""
+
+PARENTS: Final = 4
+"""Known templates that one answer adapts."""
+
+Plain = Callable[[Contract, str], Template]
+Costed = Callable[[Template], Template]
+Mend = Callable[[str, Sequence[Finding]], Mended | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
     """A :class:`~formwright.agent.protocol.Proposer`. Deterministic in seed, number and request.
 
-    ``plain`` makes a template from a contract's lines, ``costed`` writes its cost. Of the request's
-    data are read: ``wanted`` (proposals of an answer), ``level`` (rules of that level first),
-    ``tried`` (names of templates that need not be proposed again).
+    ``plain`` makes a template from a contract's lines, ``costed`` writes the cost of one that has
+    none, ``mend`` repairs a text after findings. Of the request's data are read: ``wanted``
+    (proposals of an answer), ``level`` (rules of that level first), ``tried`` (names that need not
+    be proposed again), ``diagnosis`` (rules that answer it first).
     """
 
-    plain: Callable[[Contract, str], Template]
-    costed: Callable[[Template], Template]
+    plain: Plain
+    costed: Costed
+    mend: Mend | None = None
 
     @property
     def name(self) -> str:
@@ -41,23 +54,26 @@ class Library:
 
     def propose(self, request: Request) -> Reply:
         """Proposals, or in ``problem`` why there are none."""
-        start = time.monotonic()
+        began = time.monotonic()
         try:
-            proposals, problem = self._answer(request)
+            proposals = self._answer(request)
+            problem = "" if proposals else _nothing(request)
         except InputError as error:
             proposals, problem = (), render_all(error.diagnostics, error.source)
-        seconds = time.monotonic() - start
-        return Reply(proposals, Spent(calls=1, seconds=seconds), problem)
+        return Reply(proposals, Spent(calls=1, seconds=time.monotonic() - began), problem)
 
-    def _answer(self, request: Request) -> tuple[tuple[Proposal, ...], str]:
+    def _answer(self, request: Request) -> tuple[Proposal, ...]:
         match request.kind:
             case "new":
-                return (self._new(request),), ""
+                return (self._new(request),)
             case "adapt":
-                found = tuple(self._adapted(request))
-                return found, "" if found else "no rule makes anything new of what is known"
-            case _:
-                return (), f"the library has no answer to {request.kind}"
+                return tuple(islice(self._adapted(request), _wanted(request.data)))
+            case "repair":
+                return self._repaired(request)
+            case "diagnose":
+                return _words(diagnosis_words(request.data), "diagnosis")
+            case "mechanism":
+                return _words(mechanism_words(request.data), "mechanism")
 
     def _new(self, request: Request) -> Proposal:
         contract = contract_of(request.contract)
@@ -65,26 +81,23 @@ class Library:
         why = "one loop nest for each line of the formula, as it stands"
         return Proposal(format_template(template), "fw", "specification", (), why)
 
+    def _repaired(self, request: Request) -> tuple[Proposal, ...]:
+        mended = None if self.mend is None else self.mend(request.parent, request.findings)
+        if mended is None:
+            return ()
+        parent = parse(Source("parent.fw", request.parent)).name
+        return (Proposal(mended.text, "fw", "repair", (parent,), "; ".join(mended.edits)),)
+
     def _adapted(self, request: Request) -> Iterator[Proposal]:
-        wanted = int(request.data.get("wanted", PROPOSALS))
-        known = {k.name for k in request.known} | set(request.data.get("tried", ()))
-        yield from islice(self._fresh(request, known), wanted)
-
-    def _fresh(self, request: Request, known: set[str]) -> Iterator[Proposal]:
         """Adaptations with names that are not known, each once."""
-        level = str(request.data.get("level", "mapping"))
+        told = {k.name for k in request.known} | set(map(str, request.data.get("tried", ())))
         draws = random.Random(f"{request.seed}:{request.number}")
-        for name, text in _parents(request):
-            template = parse(Source(f"{name}.fw", text))
-            ways = [*reversed(tuple(developed(template))), *_single(template, level, draws)]
-            for way in ways:
-                if way.template.name not in known:
-                    known.add(way.template.name)
-                    yield self._proposal(way, name)
-
-    def _proposal(self, way: Way, parent: str) -> Proposal:
-        template = way.template if way.template.cost else self.costed(way.template)
-        return Proposal(format_template(template), "fw", way.rule, (parent,), "; ".join(way.why))
+        for parents, way in _ways(request, draws):
+            if way.template.name not in told:
+                told.add(way.template.name)
+                done = way.template if way.template.cost else self.costed(way.template)
+                why = "; ".join(dict.fromkeys(way.why))
+                yield Proposal(format_template(done), "fw", way.rule, parents, why)
 
 
 def contract_of(text: str) -> Contract:
@@ -97,21 +110,61 @@ def contract_of(text: str) -> Contract:
     return contract
 
 
+def _ways(request: Request, draws: random.Random) -> Iterator[tuple[tuple[str, ...], Way]]:
+    """The whole way of each parent, the ends of shorter ones, joined menus, one rule, two rules."""
+    level = str(request.data.get("level", "mapping"))
+    helpful = _helpful(request.data.get("diagnosis"))
+    parents = [parse(Source(f"{n}.fw", t)) for n, t in islice(_parents(request), PARENTS)]
+    ways = [(p, tuple(developed(p))) for p in parents]
+    for parent, found in ways:
+        yield from (((parent.name,), way) for way in found[-1:])
+    for parent, found in ways:
+        yield from (((parent.name,), way) for way in reversed(found[:-1]))
+    for one in parents[:1]:
+        for other in parents[1:]:
+            both = joined(one, other)
+            if both is not None:
+                yield (one.name, other.name), start(one).then(both)
+    for parent in parents:
+        for way in steps(start(parent), draws, level=level, helpful=helpful):
+            yield (parent.name,), way
+    for parent in parents:
+        for way in twice(parent, draws, level=level, helpful=helpful):
+            yield (parent.name,), way
+
+
 def _parents(request: Request) -> Iterator[tuple[str, str]]:
-    """What is adapted: the parent that is asked about, else what is known, best first."""
+    """What is adapted: the parent that is asked about, then what is known, best first."""
     if request.parent:
-        named = {k.text: k.name for k in request.known}
-        yield named.get(request.parent, "parent"), request.parent
-    for known in request.known:
-        if known.text != request.parent:
+        yield "parent", request.parent
+    for known in best_first(request.known):
+        if known.text != request.parent and known.evidence in ("proved", "none"):
             yield known.name, known.text
 
 
-def _single(template: Template, level: str, draws: random.Random) -> list[Way]:
-    """One rule each, in an order of the draws; those of the level first."""
-    found = [
-        (rule.level != level, draws.random(), Way(v.template, (rule.name,), (v.why,)))
-        for rule in RULES
-        for v in rule.apply(template)
-    ]
-    return [way for *_, way in sorted(found, key=lambda f: f[:2])]
+def _helpful(diagnosis: Any) -> tuple[str, ...]:
+    """The rules that answer a diagnosis (``flow/diagnosis.py``, as JSON); none where none is."""
+    if not isinstance(diagnosis, Mapping):
+        return ()
+    data = diagnosis.get("data")
+    resource = data.get("resource") if isinstance(data, Mapping) else None
+    return (*ANSWERING.get(str(diagnosis.get("kind")), ()), *HELPFUL.get(str(resource), ()))
+
+
+def _wanted(data: Mapping[str, Any]) -> int:
+    wanted = data.get("wanted", WANTED)
+    return wanted if isinstance(wanted, int) and wanted > 0 else WANTED
+
+
+def _words(text: str, rule: str) -> tuple[Proposal, ...]:
+    return (Proposal(text, "text", rule),) if text else ()
+
+
+def _nothing(request: Request) -> str:
+    match request.kind:
+        case "adapt":
+            return "no rule makes anything new of what is known"
+        case "repair":
+            return "no edit was found that repairs the template"
+        case _:
+            return f"the request has no data for: {request.kind}"

@@ -1,20 +1,40 @@
 """Rules one after another: how far a template gets when each rule is applied where it fits."""
 
-from collections.abc import Callable, Iterator, Sequence
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from formwright.agent.rules import RULES, Rule, Variant
 from formwright.agent.rules.menus import menu_points
 from formwright.ir.template import Template
 
-POINTS = 20_000
-"""Points of all menus past which a way opens no further menu: the solver has to look at them."""
+POINTS: Final = 20_000
+"""Points of all menus past which no further menu is opened: the solver has to look at them."""
 
-REPEATED = 6
+REPEATED: Final = 6
 """How often one rule is applied on a way; each has its places, and some make new ones."""
 
-DEVELOPING = ("keep", "hoist", "copy", "partial-results", "block-lanes", "block-rows")
-"""The rules that take a plain program to one that uses vectors and registers, in their order."""
+DEVELOPING: Final = ("keep", "hoist", "copy", "fuse", "partial-results", "block-lanes")
+"""The rules that take a plain program to one that keeps what it needs and uses vectors, in their
+order; an agent's rows come last, once."""
+
+HELPFUL: Final = {
+    "core": ("keep", "hoist", "partial-results", "block-lanes", "block-rows", "open-menu"),
+    "dram": ("prefetch", "stream", "block-rows", "fuse", "strip"),
+    "l3": ("prefetch", "strip", "pack", "copy", "block-rows"),
+    "l2": ("pack", "copy", "strip", "split", "block-rows"),
+    "l1": ("block-rows", "pack", "copy", "open-menu"),
+    "barriers": ("add-slots", "fuse"),
+    "cores": ("spread", "phases"),
+}
+"""Rules by the resource that bounds the present best."""
+
+ANSWERING: Final = {
+    "optimisation": ("close-menu", "tie"),
+    "precondition": ("open-menu", "add-slots"),
+}
+"""Rules by the kind of a diagnosis that names no resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +56,61 @@ class Way:
                 counted.append((name, 1))
         return " + ".join(n if c == 1 else f"{n} x{c}" for n, c in counted)
 
+    def then(self, variant: Variant) -> "Way":
+        """One step further."""
+        return Way(variant.template, (*self.rules, variant.rule), (*self.why, variant.why))
 
-def developed(template: Template, names: Sequence[str] = DEVELOPING) -> Iterator[Way]:
-    """The way through ``names``: a template after each rule that did something, nearest first.
+
+def start(template: Template) -> Way:
+    """The way without steps."""
+    return Way(template, (), ())
+
+
+def developed(template: Template) -> Iterator[Way]:
+    """The way through ``DEVELOPING`` and ``block-rows``: where each rule that did something led.
 
     Of the places where a rule fits the first one is taken, again and again.
     """
     rules = {rule.name: rule for rule in RULES}
-    way = Way(template, (), ())
-    for name in names:
-        gone = _repeated(way, rules[name])
-        if gone is not way:
-            way = gone
-            yield way
+    way = start(template)
+    for name in DEVELOPING:
+        further = _repeated(way, rules[name], REPEATED)
+        if further is not way:
+            yield further
+        way = further
+    further = _repeated(way, rules["block-rows"], 1)
+    if further is not way:
+        yield further
 
 
-def _repeated(way: Way, rule: Rule) -> Way:
-    for _ in range(REPEATED):
-        found = _first(rule.apply(way.template), lambda v: menu_points(v.template) <= POINTS)
+def _repeated(way: Way, rule: Rule, most: int) -> Way:
+    for _ in range(most):
+        fitting = (v for v in rule.apply(way.template) if menu_points(v.template) <= POINTS)
+        found = next(fitting, None)
         if found is None:
             return way
-        way = Way(found.template, (*way.rules, rule.name), (*way.why, found.why))
-        if rule.name == "block-rows":  # one index for the rows of an agent; more take turns
-            return way
+        way = way.then(found)
     return way
 
 
-def _first(variants: Sequence[Variant], kept: Callable[[Variant], bool]) -> Variant | None:
-    return next((v for v in variants if kept(v)), None)
+def steps(
+    way: Way, draws: random.Random, *, level: str, helpful: Sequence[str] = ()
+) -> tuple[Way, ...]:
+    """One step from ``way``: helpful rules first, then those of the level, each lot as drawn."""
+    found = [
+        (rule.name not in helpful, rule.level != level, draws.random(), way.then(variant))
+        for rule in RULES
+        for variant in rule.apply(way.template)
+        if menu_points(variant.template) <= max(POINTS, menu_points(way.template))
+    ]
+    return tuple(further for *_, further in sorted(found, key=lambda f: f[:3]))
+
+
+def twice(
+    template: Template, draws: random.Random, *, level: str, helpful: Sequence[str] = ()
+) -> Iterator[Way]:
+    """Two steps, drawn: what one rule alone does not show."""
+    for first in steps(start(template), draws, level=level, helpful=helpful):
+        second = steps(first, draws, level=level, helpful=helpful)
+        if second:
+            yield second[0]

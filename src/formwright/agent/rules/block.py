@@ -135,8 +135,8 @@ def _rows(template: Template) -> Iterator[Change]:
     for space in sorted(spaces, key=lambda s: -reused[s.name]):
         made = _blocked(template, space, last=False)
         if made is not None:
-            what = " and ".join(sorted(_reused(space, tensors)))
-            told = f"{what} is read once for all of them" if what else "each keeps its registers"
+            what = ", ".join(sorted(_reused(space, tensors)))
+            told = f"one read of {what} serves all of them" if what else "each has its registers"
             yield Change(made, f"an agent has a block of {space.name}: {told}")
 
 

@@ -1,4 +1,4 @@
-"""What every rule's result goes through: what is of no use any more, walls, a name, and the parser."""
+"""What every rule's result goes through: no dead parts, walls, a name, and the parser."""
 
 import re
 from dataclasses import replace

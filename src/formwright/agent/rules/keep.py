@@ -31,7 +31,7 @@ from formwright.agent.rules.values import (
     product,
     swapped,
 )
-from formwright.ir.expr import ONE, ZERO, Expr, Var
+from formwright.ir.expr import ONE, ZERO, Expr, Var, num
 from formwright.ir.program import (
     Access,
     Alloc,
@@ -39,6 +39,7 @@ from formwright.ir.program import (
     BoxVar,
     Buffer,
     For,
+    Literal,
     Op,
     Read,
     Stmt,
@@ -219,6 +220,12 @@ def _heavy(value: Value, outer: For) -> Iterator[tuple[Value, Value]]:
         if isinstance(part, Op) and part.name in _HEAVY and _reads(part):
             taken.append(part)
             yield part, part
+    for part in parts(value):
+        if isinstance(part, Op) and part.name == "/" and outer.var in names_of(part):
+            below = tuple(f for f, down in factors(part) if down and _reads(f))
+            still = tuple((f, True) for f in below if outer.var not in names_of(f))
+            if still:
+                yield part, product(((Literal(num(1).value), False), *still))
 
 
 def _cells_of_tensors(
@@ -238,7 +245,38 @@ def _cells_of_tensors(
     return wanted
 
 
+def _twice(template: Template) -> Iterator[Change]:
+    """Functions that two loops over the same range compute, one behind the other."""
+    for path, later in walk(template.program):
+        if not isinstance(later, For):
+            continue
+        for place, stmt in enumerate(later.body):
+            if not isinstance(stmt, Apply) or stmt.box:
+                continue
+            for value in _of_loop(stmt.value, later):
+                cells = (_Cells(later.var, later.lo, later.hi, boxed=False),)
+                again = _Again((*path, place), path, value, value, (), cells)
+                if _earlier(template, again) is not None:
+                    yield Change(
+                        _kept(template, again, "w"),
+                        f"{show_value(value)} is computed by two loops over {later.var}: kept by "
+                        "the first",
+                    )
+
+
+def _of_loop(value: Value, loop: For) -> Iterator[Value]:
+    """The outermost functions that depend on the loop's name, of what the loop does not write."""
+    written = _written(loop.body)
+    for part in parts(value):
+        named = loop.var in names_of(part)
+        if isinstance(part, Op) and part.name in _HEAVY[:3] and named:
+            if not _reads(part) & written:
+                yield part
+            return
+
+
 def _keeps(template: Template) -> Iterator[Change]:
+    yield from _twice(template)
     for again in _found(template, _heavy):
         loop = at(template.program, again.outer)
         assert isinstance(loop, For)

@@ -14,7 +14,7 @@ from formwright.ir.program import Alloc, Apply, Buffer, For
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Constraint, Decision, Parameter, Template
 
-ROWS = (1, 2, 4, 8)
+ROWS = (1, 2, 3, 4, 5, 6, 7, 8)
 """Cells of an index that an agent works on at a time."""
 
 LANES = (8, 16, 32)

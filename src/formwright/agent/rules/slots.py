@@ -1,6 +1,6 @@
 """More slots for what a team stages: loads of later steps overlap the work on this one.
 
-``loads; barrier; work; barrier`` in a loop over ``p`` becomes a ring of S slots into which the
+``loads; barrier; work; barrier`` in a loop over ``p``, with one slot, becomes a ring of S slots into which the
 loads of step ``p+P`` go while step ``p`` is worked on; the last barrier is a decision. Which S, P
 and barrier are safe together is not said here: the verifier finds out.
 """
@@ -12,7 +12,7 @@ from formwright.agent.rules.menus import BYTES
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import Path, around, body_of, buffers_at, splice, walk, with_body
-from formwright.agent.rules.values import least, map_accesses, plus, renamed, times
+from formwright.agent.rules.values import is_number, least, map_accesses, plus, renamed, times
 from formwright.ir.expr import ZERO, Arith, Compare, Expr, Var, num
 from formwright.ir.program import Access, Alloc, Apply, Barrier, Buffer, For, If, Par, Stmt
 from formwright.ir.rewrite import accesses
@@ -51,7 +51,7 @@ def _staged(template: Template, path: Path, loop: For, tensors: frozenset[str]) 
     shared = {
         n: b
         for n, b in buffers_at(template.program, path).items()
-        if b.home == "shared" and b.ring is None
+        if b.home == "shared" and b.ring is not None and is_number(b.ring, 1)
     }
     loads = list[Apply]()
     rest = list(loop.body)
