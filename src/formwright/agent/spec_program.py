@@ -56,7 +56,7 @@ def program_of(phases: tuple[Phase, ...], taken: frozenset[str]) -> Written:
     for phase in phases:
         for line in phase.lines:
             if line.kind != "output":
-                naming.buffers[line.name] = naming.fresh(f"{line.name}_of", f"{line.name}_of")
+                naming.buffers[line.name] = naming.fresh(f"{line.name}_of")
         shared = [line for line in phase.lines if line.name in crossing]
         if shared:
             shapes = [
@@ -142,15 +142,13 @@ class _Agent:
         begin = "0" if line.first is None else show_value(self._value(line.first, names))
         sign = "+=" if line.combine == "sum" else "max="
         inside = line.kind != "output" and not self._inner(line) and line.name not in self.crossing
-        total = cell if inside else f"{self._total()}[0]"
+        register = "" if inside else self.naming.fresh(f"acc_{line.name}")
+        total = cell if inside else f"{register}[0]"
         reductions = [(names[o.index], _shown(o.bound, names)) for o in line.over]
         body = [f"{total} = {begin}", *_nest(reductions, [f"{total} {sign} {value}"])]
         if not inside:
-            body = [f"alloc {self._total()}[1] register", *body, f"{cell} = {total}"]
+            body = [f"alloc {register}[1] register", *body, f"{cell} = {total}"]
         return _nest(self._loops(line, names), body)
-
-    def _total(self) -> str:
-        return "acc" if "acc" not in self.naming.taken else self.naming.inner("total", ())
 
     def _names(self, line: Line) -> dict[str, str]:
         """What the indices of ``line`` are called in the program."""

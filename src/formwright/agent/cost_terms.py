@@ -1,0 +1,128 @@
+"""Expressions of costs, put together: sums, products, choices; what says nothing is left out."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from formwright.ir.expr import (
+    ONE,
+    ZERO,
+    Arith,
+    Compare,
+    Cond,
+    Expr,
+    MinMax,
+    Num,
+    Round,
+    Truth,
+    Var,
+    num,
+)
+from formwright.ir.fold import folded
+from formwright.ir.rewrite import map_children
+
+
+def tidy(expr: Expr) -> Expr:
+    """``expr`` with products by 0 and sums with it gone, beside what folding computes."""
+    inner = folded(map_children(expr, tidy))
+    match inner:
+        case Arith("*", left, right) if is_num(left, 0) or is_num(right, 0):
+            return ZERO
+        case Arith("-" | "+", left, right) if is_num(right, 0):
+            return left
+        case Arith("+", left, right) if is_num(left, 0):
+            return right
+        case _:
+            return inner
+
+
+def is_num(expr: Expr, value: int) -> bool:
+    return isinstance(expr, Num) and expr.value == value
+
+
+def add(terms: Sequence[Expr]) -> Expr:
+    """Their sum, as a tree of little height."""
+    kept = [t for t in terms if not is_num(t, 0)]
+    if not kept:
+        return ZERO
+    if len(kept) == 1:
+        return kept[0]
+    middle = len(kept) // 2
+    return Arith("+", add(kept[:middle]), add(kept[middle:]))
+
+
+def mul(factors: Sequence[Expr]) -> Expr:
+    """Their product; numbers are multiplied out."""
+    number = Fraction(1)
+    rest = list[Expr]()
+    for factor in factors:
+        if isinstance(factor, Num):
+            number *= factor.value
+        else:
+            rest.append(factor)
+    if number == 0:
+        return ZERO
+    if not rest:
+        return num(number)
+    found = rest[0]
+    for factor in rest[1:]:
+        found = Arith("*", found, factor)
+    if number == 1:
+        return found
+    if number.numerator == 1:
+        return Arith("/", found, num(number.denominator))
+    whole = Arith("*", num(number.numerator), found)
+    return whole if number.denominator == 1 else Arith("/", whole, num(number.denominator))
+
+
+def minus(left: Expr, right: Expr) -> Expr:
+    return tidy(Arith("-", left, right))
+
+
+def quotient(top: Expr, bottom: Expr) -> Expr:
+    """``top/bottom``; the caller sees to it that ``bottom`` is above 0."""
+    if is_num(bottom, 1) or is_num(top, 0):
+        return top
+    return Arith("/", top, bottom)
+
+
+def ceiling(top: Expr, bottom: Expr) -> Expr:
+    """``ceil(top/bottom)``."""
+    if is_num(bottom, 1) or is_num(top, 1):
+        return top
+    return Round("ceil", Arith("/", top, bottom))
+
+
+def largest(left: Expr, right: Expr) -> Expr:
+    if is_num(left, 0):
+        return right
+    if is_num(right, 0):
+        return left
+    if isinstance(left, Num) and isinstance(right, Num):
+        return num(max(left.value, right.value))
+    return MinMax("max", (left, right))
+
+
+def least(left: Expr, right: Expr) -> Expr:
+    return left if left == right else MinMax("min", (left, right))
+
+
+def choice(cond: Expr, then: Expr, other: Expr) -> Expr:
+    """``if cond then then else other``."""
+    if isinstance(cond, Truth):
+        return then if cond.value else other
+    return then if then == other else Cond(cond, then, other)
+
+
+def above(left: Expr, right: Expr) -> Expr:
+    return Compare(">", left, right)
+
+
+def chip(name: str) -> Var:
+    return Var(f"chip.{name}")
+
+
+def at_least_one(expr: Expr) -> Expr:
+    """What may be divided by."""
+    if isinstance(expr, Num):
+        return expr if expr.value >= 1 else ONE
+    return MinMax("max", (ONE, expr))
