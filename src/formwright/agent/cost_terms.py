@@ -51,9 +51,10 @@ def add(terms: Sequence[Expr]) -> Expr:
 
 
 def mul(factors: Sequence[Expr]) -> Expr:
-    """Their product; numbers are multiplied out."""
+    """Their product; numbers are multiplied out, blocks and the cells of a block are all cells."""
     number = Fraction(1)
     rest = list[Expr]()
+    factors = _joined(_flat(factors))
     for factor in factors:
         if isinstance(factor, Num):
             number *= factor.value
@@ -72,6 +73,39 @@ def mul(factors: Sequence[Expr]) -> Expr:
         return Arith("/", found, num(number.denominator))
     whole = Arith("*", num(number.numerator), found)
     return whole if number.denominator == 1 else Arith("/", whole, num(number.denominator))
+
+
+def _flat(factors: Sequence[Expr]) -> list[Expr]:
+    found = list[Expr]()
+    for factor in factors:
+        match factor:
+            case Arith("*", left, right):
+                found += _flat((left, right))
+            case _:
+                found.append(factor)
+    return found
+
+
+def _joined(factors: list[Expr]) -> list[Expr]:
+    """``ceil(X/B)`` blocks, the last of which has what is left, of ``min(B, X)``: these are X."""
+    found = list[Expr]()
+    for factor in factors:
+        for place, other in enumerate(found):
+            whole = _whole(other, factor) or _whole(factor, other)
+            if whole is not None:
+                found[place] = whole
+                break
+        else:
+            found.append(factor)
+    return found if len(found) == len(factors) else _joined(found)
+
+
+def _whole(blocks: Expr, cells: Expr) -> Expr | None:
+    match blocks, cells:
+        case Round("ceil", Arith("/", top, block)), MinMax("min", (a, b)):
+            return top if (a, b) in ((block, top), (top, block)) else None
+        case _:
+            return None
 
 
 def minus(left: Expr, right: Expr) -> Expr:
