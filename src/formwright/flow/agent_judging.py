@@ -10,6 +10,7 @@ from functools import partial
 from math import isfinite
 from typing import Any, Final
 
+from formwright.agent.costing import with_cost
 from formwright.agent.protocol import Finding, Proposal
 from formwright.agent.screening import screen
 from formwright.base.diagnostics import InputError, render_all
@@ -20,6 +21,7 @@ from formwright.flow.agent_requests import ask
 from formwright.flow.agent_room import Made, Room
 from formwright.flow.proving import prove
 from formwright.ir.template import Template
+from formwright.lang.format import format_template
 from formwright.lang.parser import parse
 from formwright.population.admission import why_not
 from formwright.proof.store import template_digest
@@ -63,9 +65,10 @@ def _judged(
 ) -> Made:
     """One text: its verdict in the journal, itself in the population, in the run if proved."""
     setting = room.setting
-    before = setting.journal.step(f"known/{number}", partial(_known, room, proposal))
+    whole = _costed(proposal)
+    before = setting.journal.step(f"known/{number}", partial(_known, room, whole))
     found: dict[str, Any] = setting.journal.step(
-        f"judge/{number}", partial(_judge, room, proposal, before)
+        f"judge/{number}", partial(_judge, room, proposal, whole, before)
     )
     setting.charge(f"judge/{number}", building=float(found["seconds"]))
     parents = _parents(room, proposal) if mends is None else (mends.digest,)
@@ -83,16 +86,29 @@ def _judged(
         findings=tuple(Finding(**f) for f in found["findings"]),
         repairs=0 if mends is None else mends.repairs + 1,
         known=str(before.get("told", "")),
-        text=proposal.text,
+        text=whole.text,
     )
     room.made.append(made)
     if made.digest:
         keep(room, made, found)
     if made.verdict == "proved":
-        source, template = _read(proposal)
+        source, template = _read(whole)
         adopt(setting, made.key, source, template, found["proof"])
     room.tell(_line(made))
     return made
+
+
+def _costed(proposal: Proposal) -> Proposal:
+    """A template that says nothing of its cost has it counted from its program."""
+    if proposal.language != "fw":
+        return proposal
+    try:
+        template = _read(proposal)[1]
+        if template.cost is not None or not template.program:
+            return proposal
+        return replace(proposal, text=format_template(with_cost(template)))
+    except InputError:
+        return proposal  # what is wrong with it is told where it is judged
 
 
 def _known(room: Room, proposal: Proposal) -> dict[str, Any]:
@@ -107,8 +123,13 @@ def _known(room: Room, proposal: Proposal) -> dict[str, Any]:
     return {"place": entry.place, "verdict": entry.verdict, "told": told}
 
 
-def _judge(room: Room, proposal: Proposal, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain data: ``verdict``, ``findings``, and of a template its ``digest``, name and proof."""
+def _judge(
+    room: Room, proposal: Proposal, whole: Proposal, before: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Plain data: ``verdict``, ``findings``, and of a template its ``digest``, name and proof.
+
+    ``whole`` is ``proposal`` with its cost; the screen sees what was proposed, comments and all.
+    """
     nothing: dict[str, Any] = {"digest": "", "name": "", "proof": None, "seconds": 0.0, "met": []}
     contract = room.setting.problem.contract
     findings = screen(proposal, contract)
@@ -117,7 +138,7 @@ def _judge(room: Room, proposal: Proposal, before: Mapping[str, Any]) -> dict[st
     if findings or proposal.language == "c":
         verdict = findings[0].stage if findings else "source"
         return nothing | {"verdict": verdict, "findings": _plain(findings)}
-    _, template = _read(proposal)
+    _, template = _read(whole)
     about = nothing | {"digest": template_digest(template), "name": template.name}
     if any(m.digest == about["digest"] for m in room.made):
         told = Finding(REPEATED, "this very template was proposed before")
@@ -126,7 +147,7 @@ def _judge(room: Room, proposal: Proposal, before: Mapping[str, Any]) -> dict[st
         told = Finding("known", f"the population knows it: {before['told']}")
         return about | {"verdict": "refuted", "findings": _plain([told])}
     if template.cost is None:
-        told = Finding("cost", "the template has no cost section: the solver cannot rank designs")
+        told = Finding("cost", "the template has no cost, and none can be counted from its program")
         return about | {"verdict": "cost", "findings": _plain([told])}
     room.setting.listener.stage(f"proving {template.name}")
     return about | _proved(room, template)

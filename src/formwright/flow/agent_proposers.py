@@ -4,14 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from formwright.agent.budget import Budget, Ledger, Prices
+from formwright.agent.costing import with_cost
+from formwright.agent.library import Library
 from formwright.agent.manual import Manual
 from formwright.agent.models.served import served_model
 from formwright.agent.protocol import Finding, Proposal, Proposer, Reply, Request, Spent
 from formwright.agent.replay import Recording, Replay
 from formwright.agent.screening import screen
-from formwright.base.diagnostics import fail
+from formwright.agent.specification import plain_templates
 from formwright.contract.agent import Agent
 from formwright.contract.contract import Contract
+from formwright.flow.mending import mend_text
 
 TRANSCRIPT = "transcript.jsonl"
 """In the run's folder."""
@@ -38,7 +41,7 @@ def proposer_of(agent: Agent, contract: Contract, out: Path, ledger: Ledger) -> 
     asked: Proposer
     match agent.proposer:
         case "library":
-            raise fail("the library is not wired yet", hint="take another proposer")
+            asked = Charged(Library(plain_templates, with_cost, mend_text), ledger)
         case "manual":
             folder = Path(agent.answers) if agent.answers else out / REQUESTS
             asked = Manual(folder, ledger, screening)
