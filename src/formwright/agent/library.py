@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from formwright.agent.costing import with_cost
 from formwright.agent.protocol import Finding, Proposal, Reply, Request, Spent
 from formwright.agent.repair import Mended
 from formwright.agent.rules.join import joined
+from formwright.agent.specification import plain_templates
 from formwright.agent.standing import best_first
 from formwright.agent.ways import ANSWERING, HELPFUL, Way, developed, start, steps, twice
 from formwright.agent.words import diagnosis_words, mechanism_words
@@ -29,7 +31,7 @@ WANTED: Final = 3
 PARENTS: Final = 4
 """Known templates that one answer adapts."""
 
-Plain = Callable[[Contract, str], Template]
+Plain = Callable[[Contract, str], tuple[Template, ...]]
 Costed = Callable[[Template], Template]
 Mend = Callable[[str, Sequence[Finding]], Mended | None]
 
@@ -38,14 +40,14 @@ Mend = Callable[[str, Sequence[Finding]], Mended | None]
 class Library:
     """A :class:`~formwright.agent.protocol.Proposer`. Deterministic in seed, number and request.
 
-    ``plain`` makes a template from a contract's lines, ``costed`` writes the cost of one that has
+    ``plain`` makes templates from a contract's lines, ``costed`` writes the cost of one that has
     none, ``mend`` repairs a text after findings. Of the request's data are read: ``wanted``
     (proposals of an answer), ``level`` (rules of that level first), ``tried`` (names that need not
     be proposed again), ``diagnosis`` (rules that answer it first).
     """
 
-    plain: Plain
-    costed: Costed
+    plain: Plain = plain_templates
+    costed: Costed = with_cost
     mend: Mend | None = None
 
     @property
@@ -65,7 +67,7 @@ class Library:
     def _answer(self, request: Request) -> tuple[Proposal, ...]:
         match request.kind:
             case "new":
-                return (self._new(request),)
+                return self._new(request)
             case "adapt":
                 return tuple(islice(self._adapted(request), _wanted(request.data)))
             case "repair":
@@ -75,11 +77,13 @@ class Library:
             case "mechanism":
                 return _words(mechanism_words(request.data), "mechanism")
 
-    def _new(self, request: Request) -> Proposal:
+    def _new(self, request: Request) -> tuple[Proposal, ...]:
         contract = contract_of(request.contract)
-        template = self.plain(contract, f"{contract.operator}_plain")
         why = "one loop nest for each line of the formula, as it stands"
-        return Proposal(format_template(template), "fw", "specification", (), why)
+        return tuple(
+            Proposal(format_template(self.costed(t)), "fw", "specification", (), why)
+            for t in self.plain(contract, f"{contract.operator}_plain")
+        )
 
     def _repaired(self, request: Request) -> tuple[Proposal, ...]:
         mended = None if self.mend is None else self.mend(request.parent, request.findings)

@@ -15,9 +15,9 @@ POINTS: Final = 20_000
 REPEATED: Final = 6
 """How often one rule is applied on a way; each has its places, and some make new ones."""
 
-DEVELOPING: Final = ("keep", "hoist", "copy", "fuse", "partial-results", "block-lanes")
+DEVELOPING: Final = ("narrow", "keep", "hoist", "copy", "fuse", "partial-results", "block-lanes")
 """The rules that take a plain program to one that keeps what it needs and uses vectors, in their
-order; an agent's rows come last, once."""
+order; an agent's rows come last."""
 
 HELPFUL: Final = {
     "core": ("keep", "hoist", "partial-results", "block-lanes", "block-rows", "open-menu"),
@@ -78,7 +78,7 @@ def developed(template: Template) -> Iterator[Way]:
         if further is not way:
             yield further
         way = further
-    further = _repeated(way, rules["block-rows"], 1)
+    further = _repeated(way, rules["block-rows"], REPEATED)
     if further is not way:
         yield further
 

@@ -8,7 +8,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from formwright.agent.rules.menus import LANES, ROWS, opened
+from formwright.agent.rules.menus import FEW, LANES, ROWS, opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import Block, Path, allocated, splice, statements, walk
@@ -112,7 +112,15 @@ def _blocked(template: Template, space: _Space, *, last: bool) -> Template | Non
         new = _other_extent(space, block.name, count, inner)
     program = splice(template.program, space.path, (new,))
     changed = replace(template, program=program, realised=realised)
-    return opened(changed, size.name, LANES if last else ROWS)
+    return opened(changed, size.name, LANES if last else _menu(template, space))
+
+
+def _menu(template: Template, space: _Space) -> tuple[int, ...]:
+    """Rows; few of them where the agent has rows of another index too."""
+    assert isinstance(space.stmt, Par)
+    rows = {d.name for d in template.decisions if d.menu[-1] <= ROWS[-1]}
+    taken = any(free_names(e) & rows for e in space.stmt.extents)
+    return FEW if taken else ROWS
 
 
 def _sizes(name: str, *, last: bool) -> tuple[str, ...]:
@@ -129,25 +137,34 @@ def _other_extent(space: _Space, name: str, count: Expr, body: tuple[Stmt, ...])
 
 
 def _rows(template: Template) -> Iterator[Change]:
-    tensors = frozenset(g.name for g in template.globals)
+    """Blocks of indices that save reads; where none of a grid does, of each for its registers."""
     spaces = [s for s in _forks(template) if not along_rows(s.stmt.body, s.name)]
-    reused = {s.name: len(_reused(s, tensors)) for s in spaces}
-    for space in sorted(spaces, key=lambda s: -reused[s.name]):
+    reused = [(s, sorted(_reused(s))) for s in spaces]
+    saving = {s.path for s, what in reused if what}
+    for space, what in sorted(reused, key=lambda r: -len(r[1])):
+        assert isinstance(space.stmt, Par)
+        alone = not any(is_blocked(template, e) for e in space.stmt.extents)
+        if not what and (space.path in saving or not alone):
+            continue
         made = _blocked(template, space, last=False)
         if made is not None:
-            what = ", ".join(sorted(_reused(space, tensors)))
-            told = f"one read of {what} serves all of them" if what else "each has its registers"
+            told = (
+                f"one read of {', '.join(what)} serves all of them"
+                if what
+                else "each has its registers"
+            )
             yield Change(made, f"an agent has a block of {space.name}: {told}")
 
 
-def _reused(space: _Space, tensors: frozenset[str]) -> frozenset[str]:
-    """Tensors of which no read names the index: blocked, they are read once for a block."""
+def _reused(space: _Space) -> frozenset[str]:
+    """What agents share and no read names the index of: read once for a block of it."""
+    local = allocated(space.stmt.body)
     read = [
         a
         for s in statements(space.stmt.body)
         if isinstance(s, Apply)
         for a in accesses(s.value)
-        if a.buffer in tensors
+        if a.buffer not in local
     ]
     named = {a.buffer for a in read if space.name in names_of_access(a)}
     return frozenset(a.buffer for a in read) - named

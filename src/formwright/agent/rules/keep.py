@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import (
+    Block,
     Path,
     allocated,
     around,
     at,
     binders,
     body_of,
+    buffers_at,
     splice,
     statements,
     walk,
@@ -144,7 +146,8 @@ def _cells(
 def _kept(template: Template, again: _Again, stem: str) -> Template:
     fresh = Fresh(template)
     name = fresh.name(stem, f"{stem}_kept")
-    shape = tuple(minus(c.hi, c.lo) for c in again.cells) or (ONE,)
+    sizes = _sizes(template, again)
+    shape = tuple(sizes.get(c.name, minus(c.hi, c.lo)) for c in again.cells) or (ONE,)
     index = tuple(minus(Var(c.name), c.lo) for c in again.cells) or (ZERO,)
     alloc = Alloc((Buffer(name, shape, "scratch" if again.cells else "register"),))
     read = Read(Access(name, index))
@@ -155,6 +158,7 @@ def _kept(template: Template, again: _Again, stem: str) -> Template:
     program = splice(template.program, again.path, (changed,))
     earlier = _earlier(template, again)
     if earlier is None:
+        program = _everywhere(program, again, read)
         made = _computed(again, fresh, name)
         outer = at(program, again.outer)
         return replace(template, program=splice(program, again.outer, (alloc, *made, outer)))
@@ -175,6 +179,37 @@ def _kept(template: Template, again: _Again, stem: str) -> Template:
         template,
         program=splice(program, place, (alloc, replace(loop, body=tuple(body)))),
     )
+
+
+def _everywhere(program: Block, again: _Again, read: Read) -> Block:
+    """The kept cell in all applies below the outer loop that need the same value."""
+    for path, stmt in walk((at(program, again.outer),)):
+        if not isinstance(stmt, Apply):
+            continue
+        place = (*again.outer, *path[1:])
+        inner = {n: (b.lo, b.hi) for n, b in binders(program, place).items()}
+        inner |= {b.name: (ZERO, b.extent) for b in stmt.box}
+        if all(inner.get(c.name) == (c.lo, c.hi) for c in again.cells):
+            value = swapped(stmt.value, again.value, read)
+            if value != stmt.value:
+                program = splice(program, place, (replace(stmt, value=value),))
+    return program
+
+
+def _sizes(template: Template, again: _Again) -> dict[str, Expr]:
+    """Extents by name where the value reads a buffer of the program at that very name.
+
+    The range may depend on the agent (a causal mask); storage better does not.
+    """
+    buffers = buffers_at(template.program, again.outer)
+    lows = {c.name: c.lo for c in again.cells}
+    found = dict[str, Expr]()
+    for access in accesses(again.value):
+        buffer = buffers.get(access.buffer)
+        for index, extent in zip(access.index, buffer.shape if buffer else (), strict=False):
+            if isinstance(index, Var) and lows.get(index.name) == ZERO:
+                found.setdefault(index.name, extent)
+    return found
 
 
 def _earlier(template: Template, again: _Again) -> tuple[Path, For] | None:

@@ -17,6 +17,9 @@ from formwright.ir.template import Constraint, Decision, Parameter, Template
 ROWS = (1, 2, 3, 4, 5, 6, 7, 8)
 """Cells of an index that an agent works on at a time."""
 
+FEW = (1, 2, 4)
+"""Cells of a second index beside the rows of a first."""
+
 LANES = (8, 16, 32)
 """Cells of a row: whole vectors of every target that the emitter knows."""
 

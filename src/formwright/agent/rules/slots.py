@@ -1,8 +1,8 @@
 """More slots for what a team stages: loads of later steps overlap the work on this one.
 
-``loads; barrier; work; barrier`` in a loop over ``p``, with one slot, becomes a ring of S slots into which the
-loads of step ``p+P`` go while step ``p`` is worked on; the last barrier is a decision. Which S, P
-and barrier are safe together is not said here: the verifier finds out.
+``loads; barrier; work; barrier`` in a loop over ``p``, with one slot, becomes a ring of S slots
+into which the loads of step ``p+P`` go while step ``p`` is worked on; the last barrier is a
+decision. Which S, P and barrier are safe together is not said here: the verifier finds out.
 """
 
 from collections.abc import Iterator
