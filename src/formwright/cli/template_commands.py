@@ -84,6 +84,12 @@ def solve(
     monolithic: Annotated[
         bool, typer.Option("--monolithic", help="Of a chain: also all decisions at once.")
     ] = False,
+    structures: Annotated[
+        bool,
+        typer.Option(
+            "--structures/--no-structures", help="Leave out what the template shows it may."
+        ),
+    ] = True,
     json_: Json = False,
 ) -> int:
     """The best design of a template or a chain for one workload and chip, with its bound."""
@@ -92,7 +98,7 @@ def solve(
     from formwright.flow.solving import solve_template
     from formwright.report.solutions import print_solution, solution_as_json
 
-    solution = solve_template(file, chip, set_, solver, ties, time_limit)
+    solution = solve_template(file, chip, set_, solver, ties, time_limit, structures)
     if json_:
         emit_json(solution_as_json(solution))
     else:

@@ -19,6 +19,7 @@ from formwright.ir.expr import Compare, Num, Var
 from formwright.ir.inline import inlined
 from formwright.ir.template import Constraint
 from formwright.milp.check import check, objective_of
+from formwright.milp.declared import used_as_json
 from formwright.milp.solve import solve
 from formwright.qualify.validate import validate
 
@@ -105,6 +106,8 @@ def _solve(setting: Setting, workload: Workload, wanted: Wanted) -> dict[str, An
             "bound": solution.bound,
             "gap": solution.gap,
             "conflict": list(solution.conflict),
+            "evaluations": solution.evaluations,
+            "structures": used_as_json(solution.structures),
             "coefficients": fractions_as_text(coefficients),
         }
         if solution.status != "optimal":

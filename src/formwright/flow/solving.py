@@ -35,9 +35,17 @@ def solve_template(
     method: Method = "auto",
     ties: bool = False,
     time_limit: float = 60.0,
+    structures: bool = True,
 ) -> Solution:
     template, parameters = open_problem(reference, chip, settings)
-    return solve(template, parameters, method=method, ties=ties, time_limit=time_limit)
+    return solve(
+        template,
+        parameters,
+        method=method,
+        ties=ties,
+        time_limit=time_limit,
+        structures=structures,
+    )
 
 
 def check_assignment(reference: str, chip: str, settings: str, assignment: str) -> CheckResult:

@@ -1,6 +1,6 @@
 """Structures that a template declares, and what became of them in a search."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -49,6 +49,13 @@ def unused(declared: Declared, why: str) -> Used:
 
 def _used(declared: Declared, verdict: Verdict, why: str) -> Used:
     return Used(declared.text, title_of(declared.structure), verdict, why)
+
+
+def used_as_json(used: Sequence[Used]) -> list[dict[str, str]]:
+    """What became of each structure, in the words of Table 1: for journals and reports."""
+    return [
+        {"text": u.text, "structure": u.title, "verdict": u.verdict, "why": u.why} for u in used
+    ]
 
 
 def claimed(

@@ -135,4 +135,5 @@ def _slice(table: Table, block: Block) -> Exact | Truths:
 
 
 def _take(a: Any, index: tuple[slice, ...], shape: tuple[int, ...]) -> Any:
-    return a if isinstance(a, (int, bool)) else a[index].reshape(shape)
+    # Of an array of Python integers without axes, indexing leaves the integer.
+    return a if isinstance(a, (int, bool)) else np.asarray(a[index], dtype=a.dtype).reshape(shape)

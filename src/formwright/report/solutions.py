@@ -5,6 +5,7 @@ from typing import Any
 from rich.console import Console
 
 from formwright.milp.check import CheckResult
+from formwright.milp.declared import used_as_json
 from formwright.milp.solve import Solution
 
 
@@ -27,6 +28,9 @@ def solution_as_json(s: Solution) -> dict[str, Any]:
         "seconds": s.seconds,
         "ties": list(s.ties),
         "conflict": list(s.conflict),
+        "evaluations": s.evaluations,
+        "parts": s.parts,
+        "structures": used_as_json(s.structures),
     }
 
 
@@ -58,9 +62,25 @@ def print_solution(console: Console, s: Solution) -> None:
         size.append(f"{s.variables} variables, {s.constraints} constraints")
     size.append(f"{s.solver}, {s.seconds * 1e3:.1f} ms")
     console.print("  " + "; ".join(size), markup=False, soft_wrap=True)
+    _print_work(console, s)
     for tie in s.ties:
         console.print(
             "  ties: " + ", ".join(f"{n} = {v}" for n, v in tie.items()),
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def _print_work(console: Console, s: Solution) -> None:
+    if s.evaluations is None:
+        return
+    text = f"{s.evaluations:,} designs costed"
+    if s.parts:
+        text += f", {s.parts:,} ranks, bounds and parts of costs"
+    console.print(f"  {text}", markup=False, soft_wrap=True)
+    for used in s.structures:
+        console.print(
+            f"    {used.text}: {used.verdict} ({used.title}): {used.why}",
             markup=False,
             soft_wrap=True,
         )
