@@ -53,8 +53,8 @@ def bound_edits(template: Template, known: Donors) -> Iterator[Edit]:
                 for new, size in neighbours(hi, words):
                     yield from _range(place, at, replace(stmt, hi=new), stmt, line, size, words)
                 for name in words.factors:
-                    new = MinMax("min", (hi, Var(name)))
-                    yield from _range(place, at, replace(stmt, hi=new), stmt, line, 2, words)
+                    new = MinMax("min", (Var(name), hi))
+                    yield from _range(place, at, replace(stmt, hi=new), stmt, line, 1, words)
                 new = MinMax("max", (ONE, hi))
                 yield from _range(place, at, replace(stmt, hi=new), stmt, line, 2, words)
             case Par(_, names, extents):

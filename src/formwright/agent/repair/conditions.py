@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, product
 
+from formwright.agent.repair.designs import share
 from formwright.agent.repair.donors import closed
 from formwright.agent.repair.edits import Edit
 from formwright.agent.repair.expressions import Words, neighbours, plus
+from formwright.agent.repair.points import drawn
 from formwright.agent.repair.walls import new_name
 from formwright.ir.expr import ZERO, Arith, Compare, Expr, Var, num
-from formwright.ir.rewrite import free_names
+from formwright.ir.rewrite import free_names, substitute
 from formwright.ir.show import show_expr
 from formwright.ir.template import Constraint, Decision, Requirement, Template
 from formwright.replay.expressions import divisions
@@ -19,6 +21,9 @@ SMALL = 8
 
 VARIABLES = 3
 """The most decisions in one linear condition."""
+
+SAMPLES = 64
+"""Draws of decisions that say how much a condition shuts out."""
 
 POINTS = 4_096
 """The most points of menus that a condition is counted on."""
@@ -74,6 +79,10 @@ def _changed(template: Template) -> Iterator[Edit]:
     chip = tuple(p.name for p in scope.chip)
     defined = tuple(d.name for d in template.definitions)
     words = Words((decisions, extents, defined, chip), ())
+    samples = list(drawn(closed(replace(template, cost=None)), 0, SAMPLES, in_menus=True))
+    flat: dict[str, Expr] = {}
+    for definition in template.definitions:
+        flat[definition.name] = substitute(definition.value, flat)
     stated = dict.fromkeys(
         [c.condition for c in template.constraints] + [r.condition for r in template.requires]
     )
@@ -84,7 +93,9 @@ def _changed(template: Template) -> Iterator[Edit]:
         for new, size in neighbours(condition, words):
             edit = _put(template, condition, new)
             said = f"{show_expr(new)} in the place of {show_expr(condition)}"
-            yield Edit(edit, "conditions", said, lines, size)
+            kept = share(substitute(new, flat), samples)
+            worth = 0.5 if kept == 1 else 1 - kept
+            yield Edit(edit, "conditions", said, lines, size + worth)
 
 
 def _put(template: Template, old: Expr, new: Expr) -> Template:
@@ -142,7 +153,7 @@ def linear_conditions(menus: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[Ex
                         found.setdefault((several, kept), (rate, stated))
     ordered = sorted(found.values(), key=lambda item: -item[0])
     for rate, condition in ordered:
-        yield condition, 1 if rate >= 500 else 2 if rate >= 250 else 3
+        yield condition, 1 if rate >= 750 else 2 if rate >= 500 else 3
 
 
 def _linear(names: tuple[str, ...], signs: tuple[int, ...], bound: int) -> Expr:

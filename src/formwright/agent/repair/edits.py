@@ -21,4 +21,4 @@ class Edit:
     family: Family
     words: str
     lines: tuple[int, ...] = ()
-    size: int = 1
+    size: float = 1

@@ -36,10 +36,12 @@ class Words:
     kinds: tuple[tuple[str, ...], ...]
     factors: tuple[str, ...] = ()
     """Names that cut something into blocks: what a number of blocks is multiplied by."""
+    bound: int = 2
+    """How many of the kinds are bound by the program: loops and boxes."""
 
     def instead_of(self, name: str) -> Iterator[tuple[str, int]]:
-        for kind in self.kinds:
-            size = 1 if name in kind else 3
+        for number, kind in enumerate(self.kinds):
+            size = 3 if name not in kind else 1 if number < self.bound else 2
             yield from ((other, size) for other in kind if other != name)
 
 
@@ -102,7 +104,8 @@ def _local(expr: Expr, words: Words) -> Iterator[Sized]:
         case Compare(op, left, right):
             for other_op in _OPS:
                 if other_op != op:
-                    yield Compare(other_op, left, right), 1
+                    size = 0 if (op, other_op) in _STRICTNESS else 1
+                    yield Compare(other_op, left, right), size
             yield Compare(op, left, plus(right, 1)), 1
             yield Compare(op, left, plus(right, -1)), 1
         case Logic(op, left, right):
@@ -119,6 +122,7 @@ def _local(expr: Expr, words: Words) -> Iterator[Sized]:
             pass
 
 
+_STRICTNESS = {("<", "<="), ("<=", "<"), (">", ">="), (">=", ">")}
 _OPS: tuple[CompareOp, ...] = ("<", "<=", "=", "!=", ">=", ">")
 
 

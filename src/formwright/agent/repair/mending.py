@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
+from time import thread_time
 
 from formwright.agent.protocol import Finding
 from formwright.agent.repair.bounds import bound_edits
 from formwright.agent.repair.conditions import condition_edits
+from formwright.agent.repair.designs import Designs
 from formwright.agent.repair.donors import donors
 from formwright.agent.repair.edits import Edit, Family
 from formwright.agent.repair.indices import index_edits
@@ -25,14 +26,27 @@ from formwright.replay.adversary import orderly
 
 Prove = Callable[[Template], Proof]
 
+BEAM = 8
+"""First edits, those that leave the least defects, that a second one is tried on."""
+
+PATIENCE = 2
+"""Edits of one family and line that may fail in a proof before those of other lines go first."""
+
+WAITING_SHARE = 0.15
+"""Of the time, to look for an edit of the program once a narrower precondition was proved."""
+
+VALUES_SHARE = 0.5
+"""Of the time, for conditions and walls alone where only conditions on values fail."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a repair may take: ``seconds`` in all, ``proofs`` of candidates, ``depth`` edits on
-    top of one another, ``screening`` seconds to find runs that show the fault."""
+    """What a repair may take: ``seconds`` in all (of this thread's CPU time, so that a busy machine
+    changes little), ``proofs`` of candidates, ``depth`` edits on top of one another, ``screening``
+    seconds to find runs that show the fault."""
 
     seconds: float = 120.0
-    proofs: int = 16
+    proofs: int = 400
     depth: int = 2
     screening: float = 8.0
 
@@ -40,7 +54,7 @@ class Effort:
 @dataclass(frozen=True, slots=True)
 class Mended:
     """A text that ``prove`` proves. ``edits`` in words; ``screened`` candidates were run and
-    ``proofs`` were tried, ``seconds`` is the wall clock's time."""
+    ``proofs`` were tried, in ``seconds`` of CPU time."""
 
     text: str
     edits: tuple[str, ...]
@@ -82,41 +96,83 @@ class _Search:
     effort: Effort
     proofs: int = 0
     screened: int = 0
-    started: float = field(default_factory=monotonic)
+    started: float = field(default_factory=thread_time)
     refused: set[str] = field(default_factory=set)
+    unresolved: dict[tuple[Family, tuple[int, ...]], int] = field(default_factory=dict)
+    """How often edits of one family and line passed every run and were not proved."""
+
+    fallback: Mended | None = None
+    """A repair that shuts designs out: one of the program would be better."""
+    wait_until: float = 0.0
 
     def run(self) -> Mended | None:
         hints = self._hints()
+        if hints.conditions and hints.conditions <= VALUES:
+            mended = self._of_values(hints)
+            if mended is not None:
+                return mended
         screen = Screen(self.template, self.effort.screening)
-        level: list[tuple[Edit, tuple[str, ...]]] = []
         better: list[tuple[int, int, Edit]] = []
-        for edit in ranked(self.template, hints):
+        for edit in self._in_turn(ranked(self.template, hints)):
             if self._is_over():
                 break
-            self.screened += 1
-            found = screen.judge(edit.template)
-            if found == 0:
+            if self.fallback is not None and thread_time() > self.wait_until:
+                return self.fallback
+            found = self._judged(edit, screen)
+            if found == 0 and not (self.fallback and edit.family == "conditions"):
                 mended = self._proved(edit, (), screen)
-                if mended is not None:
+                if mended is not None and edit.family != "conditions":
                     return mended
-            elif found < screen.worst():
+                if mended is not None and self.fallback is None:
+                    self.fallback = mended
+                    self.wait_until = thread_time() + self.effort.seconds * WAITING_SHARE
+            elif 0 < found < screen.worst():
                 better.append((found, len(better), edit))
-        if self.effort.depth < 2:
-            return None
-        level = [(edit, (edit.words,)) for _, _, edit in sorted(better)[:8]]
-        for first, words in level:
-            for edit in ranked(first.template, hints):
+        if self.effort.depth < 2 or self.fallback is not None:
+            return self.fallback
+        for _, _, first in sorted(better)[:BEAM]:
+            for edit in self._in_turn(ranked(first.template, hints)):
                 if self._is_over():
                     return None
-                self.screened += 1
-                if screen.judge(edit.template) == 0:
-                    mended = self._proved(edit, words, screen)
+                if self._judged(edit, screen) == 0:
+                    mended = self._proved(edit, (first.words,), screen)
                     if mended is not None:
                         return mended
         return None
 
+    def _in_turn(self, several: Sequence[Edit]) -> Iterator[Edit]:
+        """Edits of lines where others were left unresolved come last: no run tells them apart."""
+        late: list[Edit] = []
+        for edit in several:
+            if self.unresolved.get((edit.family, edit.lines), 0) >= PATIENCE:
+                late.append(edit)
+            else:
+                yield edit
+        yield from late
+
+    def _of_values(self, hints: "Hints") -> Mended | None:
+        """Where only conditions on values fail, no run can tell candidates apart: designs do."""
+        designs = Designs(self.template)
+        for edit in ranked(self.template, hints):
+            late = thread_time() - self.started > self.effort.seconds * VALUES_SHARE
+            if late or self._is_over():
+                return None
+            if edit.family not in ("conditions", "walls"):
+                continue
+            self.screened += 1
+            if not designs.doubts(edit.template):
+                mended = self._proved(edit, (), designs)
+                if mended is not None:
+                    return mended
+        return None
+
+    def _judged(self, edit: Edit, screen: Screen) -> int:
+        self.screened += 1
+        found = screen.judge(edit.template)
+        return 1 if found == 0 and screen.doubt(edit.template) else found
+
     def _is_over(self) -> bool:
-        late = monotonic() - self.started > self.effort.seconds
+        late = thread_time() - self.started > self.effort.seconds
         return late or self.proofs >= self.effort.proofs
 
     def _hints(self) -> "Hints":
@@ -126,7 +182,9 @@ class _Search:
         proof = self.refute(self.template)
         return hints_of([*self.findings, *findings_of(proof)])
 
-    def _proved(self, edit: Edit, before: tuple[str, ...], screen: Screen) -> Mended | None:
+    def _proved(
+        self, edit: Edit, before: tuple[str, ...], screen: Screen | Designs
+    ) -> Mended | None:
         """The candidate as a text of its own: parsed again, then judged."""
         try:
             text = format_template(edit.template)
@@ -143,16 +201,21 @@ class _Search:
             quick = self.refute(candidate)
             if quick.verdict != "proved":
                 self._learn(quick, candidate, screen)
+                key = (edit.family, edit.lines)
+                self.unresolved[key] = self.unresolved.get(key, 0) + 1
                 return None
         proof = self.prove(candidate)
         if proof.verdict != "proved":
             self._learn(proof, candidate, screen)
             return None
-        seconds = monotonic() - self.started
+        seconds = thread_time() - self.started
         return Mended(text, (*before, edit.words), self.screened, self.proofs, seconds)
 
-    def _learn(self, proof: Proof, candidate: Template, screen: Screen) -> None:
+    def _learn(self, proof: Proof, candidate: Template, screen: Screen | Designs) -> None:
         """What refuted a candidate is a trial for those after it."""
+        if isinstance(screen, Designs):
+            screen.learn(proof)
+            return
         names = {p.name for p in (*candidate.scope.extents, *candidate.scope.agents)}
         names |= {d.name for d in candidate.decisions} | {p.name for p in candidate.scope.sizes}
         for obligation in proof.obligations:
@@ -197,7 +260,7 @@ _FIRST: dict[Family, int] = {
     "update": 2,
     "order": 2,
     "storage": 2,
-    "conditions": 3,
+    "conditions": 2,
     "walls": 4,
 }
 
@@ -219,7 +282,7 @@ def ranked(template: Template, hints: Hints) -> list[Edit]:
     order = preference(hints.conditions)
 
     def key(edit: Edit) -> float:
-        near = bool(hints.lines & set(edit.lines)) or not hints.lines
+        near = bool(hints.lines & set(edit.lines)) or not hints.lines or not edit.lines
         return edit.size + order[edit.family] + (0 if near else 1.5)
 
     return sorted(edits(template), key=key)

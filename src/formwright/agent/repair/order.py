@@ -109,7 +109,7 @@ def _moved_sync(place: Place, at: int, stmt: Stmt) -> Iterator[Edit]:
             if other.path == place.path and gap == at:
                 continue
             near = len(other.path) == len(place.path) and other.path == place.path
-            size = 1 if near and abs(gap - at) <= 2 else 2
+            size = 0 if near and abs(gap - at) <= 2 else 0.5
             said = f"{_said(stmt)} elsewhere"
             yield Edit(other.with_inserted(gap, stmt), "order", said, line, size)
     if isinstance(stmt, If):

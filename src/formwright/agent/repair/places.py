@@ -21,7 +21,7 @@ from formwright.ir.program import (
     Stmt,
     Value,
 )
-from formwright.ir.rewrite import accesses
+from formwright.ir.rewrite import accesses, free_names, map_stmt
 from formwright.ir.template import Template
 
 Block = tuple[Stmt, ...]
@@ -113,7 +113,28 @@ def accesses_of(apply: Apply) -> list[Access]:
 
 
 def with_access(apply: Apply, number: int, access: Access) -> Apply:
-    """The apply with another access in the place of number ``number`` of :func:`accesses_of`."""
+    """The apply with another access in the place of number ``number`` of :func:`accesses_of`.
+
+    Names of the box that nothing uses any more are gone from it.
+    """
+    changed = _with_access(apply, number, access)
+    used = names_of(changed)
+    return replace(changed, box=tuple(b for b in changed.box if b.name in used))
+
+
+def names_of(apply: Apply) -> frozenset[str]:
+    """The names in the indices, generations and conditions of an apply."""
+    found: set[str] = set()
+
+    def note(expr: Expr) -> Expr:
+        found.update(free_names(expr))
+        return expr
+
+    map_stmt(replace(apply, box=()), note)
+    return frozenset(found)
+
+
+def _with_access(apply: Apply, number: int, access: Access) -> Apply:
     if number == 0:
         return replace(apply, destination=access)
     count = 0

@@ -16,14 +16,18 @@ LARGE = 8
 
 SIZES = (1, 2, 2, 2, 3, 4)
 EXTENTS = (1, 2, 2, 3, 3, 4, 5)
+LARGER = (1, 3, 4, 5, 6, 7, 9)
 
 
-def drawn(template: Template, seed: int, count: int) -> Iterator[Values]:
+def drawn(
+    template: Template, seed: int, count: int, larger: bool = False, in_menus: bool = False
+) -> Iterator[Values]:
     """``count`` draws over the extents, agents and menus of an inlined template; conditions of
     its constraints and requirements are not looked at, those of its scope are."""
     random = Random(seed)
+    reach = LARGER if larger else EXTENTS
     menus = {d.name: d.menu for d in template.decisions}
-    sizes = {n for n, m in menus.items() if max(m) >= LARGE}
+    sizes = set() if in_menus else {n for n, m in menus.items() if max(m) >= LARGE}
     multiples = _multiples(template, sizes)
     scope = template.scope
     stated = [p.condition for p in (*scope.extents, *scope.agents) if p.condition is not None]
@@ -35,7 +39,7 @@ def drawn(template: Template, seed: int, count: int) -> Iterator[Values]:
             values[name] = random.choice(SIZES if name in sizes else menu)
         for above, below in multiples:
             values[above] = int(values[below]) * random.choice((1, 1, 2))
-        values.update((p.name, random.choice(EXTENTS)) for p in scope.extents)
+        values.update((p.name, random.choice(reach)) for p in scope.extents)
         values.update((p.name, random.choice((1, 2, 2, 3))) for p in scope.agents)
         if all(holds(c, values) for c in stated):
             yield values

@@ -1,8 +1,9 @@
 """A fast judge of candidates: the interpreter at small values, which refutes and never proves."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from time import monotonic
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from time import thread_time
 
 from formwright.agent.repair.places import places
 from formwright.agent.repair.points import Values, admitted, drawn, premises
@@ -24,11 +25,26 @@ RUN_BUDGET = 6_000
 """Points and steps of one run: values that need more are not used."""
 
 DRAWS = 400
-KEPT = 16
-"""Values that each survivor is run at."""
+TRIED = 40
+"""Values that the faulty program is run at."""
+
+SHRINKING = 2.0
+"""Seconds to make the values smaller at which a defect shows."""
+
+KEPT = 12
+"""Trials that show a defect and are kept."""
 
 SCHEDULES = 24
 """Schedules of teams that each survivor is run under, beside the textual one."""
+
+ENOUGH = 4
+"""Failing trials after which no further schedules are tried to find more."""
+
+MORE = 48
+"""Values that what passes all trials is run at as well."""
+
+MORE_BUDGET = 30_000
+MORE_SECONDS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +74,48 @@ class Screen:
 
     def __init__(self, template: Template, seconds: float, seed: int = 0) -> None:
         self._settings: dict[frozenset[tuple[str, object]], _Setting] = {}
-        self._faulty = inlined(template)
+        self._faulty = _closed(template)
         self.failing: list[Trial] = []
         self.passing: list[Trial] = []
         self.runs = 0
         self._worst: dict[Trial, int] = {}
-        deadline = monotonic() + seconds
-        for values in self._chosen(seed, deadline):
-            self.learn(values, deadline)
+        self._more: list[Values] = list(drawn(self._faulty, seed + 1, MORE, larger=True))
+        deadline = thread_time() + seconds
+        chosen = list(self._chosen(seed))
+        right = [(v, o) for v in chosen if (o := self._first(v)) is not None]
+        if len(self.failing) < ENOUGH:
+            for values, outcome in right:
+                self._otherwise(values, outcome, deadline)
+        self.failing.sort(key=lambda t: t.cost)
+        if self.failing:
+            self._shrink(self.failing[0], min(deadline, thread_time() + SHRINKING))
         self.failing.sort(key=lambda t: t.cost)
         self.passing.sort(key=lambda t: t.cost)
+        del self.failing[KEPT:]
 
-    def _chosen(self, seed: int, deadline: float) -> Iterator[Values]:
+    def _shrink(self, trial: Trial, deadline: float) -> None:
+        """Smaller values while the same schedule shows a defect: candidates meet them first."""
+        free = [p.name for p in (*self._faulty.scope.extents, *self._faulty.scope.agents)]
+        free += [d.name for d in self._faulty.decisions if max(d.menu) >= 8]
+        stated = premises(self._faulty)
+        scope = [p.condition for p in self._faulty.scope.integers if p.condition is not None]
+        progress = True
+        while progress:
+            progress = False
+            for name in free:
+                values: Values = dict(trial.values)  # type: ignore[arg-type]
+                if thread_time() > deadline or int(values[name]) < 2:
+                    continue
+                values[name] = int(values[name]) - 1
+                if not admitted([*scope, *stated], values):
+                    continue
+                outcome = self.outcome(self._faulty, values, trial.schedule)
+                if outcome is None or outcome.status != "defect" or outcome.points >= trial.cost:
+                    continue
+                trial, progress = Trial(_frozen(values), trial.schedule, outcome.points), True
+                self._keep(trial, outcome)
+
+    def _chosen(self, seed: int) -> Iterator[Values]:
         """Values at which the faulty program may run: those that its premises admit, few
         points first, each choice of the small menus before one of them comes again."""
         stated = premises(self._faulty)
@@ -81,40 +127,42 @@ class Screen:
                 found.setdefault(tuple(values[n] for n in small), []).append(values)
         for several in found.values():
             several.sort(key=lambda v: _volume(v, extents))
-            del several[1 : max(1, len(several) // 3)]  # one of the least, then larger ones
         count = 0
-        for round_ in range(KEPT):
+        for round_ in range(TRIED):
             for several in found.values():
-                if round_ < len(several):
-                    if count >= KEPT or monotonic() > deadline:
+                at = round_ * max(1, len(several) // TRIED)
+                if at < len(several):
+                    if count >= TRIED:
                         return
                     count += 1
-                    yield several[round_]
+                    yield several[at]
 
-    def learn(self, values: Values, deadline: float) -> None:
-        """Runs the faulty program at ``values`` and keeps what it shows."""
+    def _first(self, values: Values) -> Outcome | None:
+        """What the faulty program does in the textual order; ``None`` where it fails already."""
         first = self.outcome(self._faulty, values, TEXTUAL)
         if first is None or first.status == "budget":
-            return
-        frozen = tuple(sorted(values.items(), key=lambda item: item[0]))
-        trial = Trial(frozen, TEXTUAL, first.points)
+            return None
+        trial = Trial(_frozen(values), TEXTUAL, first.points)
         if first.status == "defect":
             self._keep(trial, first)
-            return
+            return None
         self.passing.append(trial)
+        return first
+
+    def _otherwise(self, values: Values, first: Outcome, deadline: float) -> None:
+        """Other schedules, until one of them shows a defect."""
         agents = max(
             (int(values[p.name]) for p in self._faulty.scope.agents if p.name in values),
             default=2,
         )
-        if not _has_team(self._faulty):
-            other = Trial(frozen, Schedule(order="reversed", backward=True), first.points)
-            self._try(other, values)
-            return
-        several = adversarial(first.barriers, agents, has_asynchronous(self._faulty.program))
+        several: Iterable[Schedule] = (Schedule(order="reversed", backward=True),)
+        if _has_team(self._faulty):
+            several = adversarial(first.barriers, agents, has_asynchronous(self._faulty.program))
         for count, schedule in enumerate(several):
-            if count >= SCHEDULES or monotonic() > deadline:
+            if count >= SCHEDULES or len(self.failing) >= ENOUGH or thread_time() > deadline:
                 return
-            if schedule != TEXTUAL and not self._try(Trial(frozen, schedule, first.points), values):
+            trial = Trial(_frozen(values), schedule, first.points)
+            if schedule != TEXTUAL and not self._try(trial, values):
                 return
 
     def _try(self, trial: Trial, values: Values) -> bool:
@@ -130,7 +178,9 @@ class Screen:
         self.failing.append(trial)
         self._worst[trial] = defects(outcome)
 
-    def outcome(self, template: Template, values: Values, schedule: Schedule) -> Outcome | None:
+    def outcome(
+        self, template: Template, values: Values, schedule: Schedule, budget: int = RUN_BUDGET
+    ) -> Outcome | None:
         """A run of an inlined template; ``None`` where it has no shape or too many terms."""
         self.runs += 1
         key = frozenset(values.items())
@@ -146,27 +196,53 @@ class Screen:
             if setting.expected is None:
                 setting.expected = expected_cells(lines, program.output, setting.terms)
             prepared = Prepared(program, setting.expected, setting.terms, lines)
-            return run_prepared(prepared, schedule, RUN_BUDGET)
+            return run_prepared(prepared, schedule, budget)
         except (EvaluationError, BudgetError, ExpansionError, InputError):
             return None
         except (KeyError, IndexError, ValueError, ArithmeticError, RecursionError, TypeError):
             return None  # an edit that no text can have
 
     def judge(self, candidate: Template) -> int:
-        """0: no defect in any trial that its premises admit. Else how bad the first one is, at
-        most what the faulty program showed there plus one; 10**6 where it cannot be run."""
-        closed = inlined(candidate)
+        """0: no defect in any trial that its premises admit. Else how bad the first one is; 10**6
+        where it cannot be run or admits no trial."""
+        closed = _closed(candidate)
         stated = premises(closed)
-        for trial in (*self.failing, *self.passing):
+        same = (closed.program, closed.realised) == (self._faulty.program, self._faulty.realised)
+        ran = False
+        for trial in chain(self.failing, self.passing):
             values: Values = dict(trial.values)  # type: ignore[arg-type]
             if not admitted(stated, values):
+                continue
+            if same and trial in self._worst:
+                return self._worst[trial]
+            ran = True
+            if same:
                 continue
             outcome = self.outcome(closed, values, trial.schedule)
             if outcome is None or outcome.status == "budget":
                 return 10**6
             if outcome.status == "defect":
                 return max(1, defects(outcome))
-        return 0
+        return 0 if ran else 10**6
+
+    def doubt(self, candidate: Template) -> bool:
+        """Whether one more round, at other and larger values, shows a defect of what has passed
+        every trial; what shows it is a trial from then on."""
+        closed = _closed(candidate)
+        stated = premises(closed)
+        deadline = thread_time() + MORE_SECONDS
+        for values in self._more:
+            if thread_time() > deadline:
+                return False
+            if not admitted(stated, values):
+                continue
+            outcome = self.outcome(closed, values, TEXTUAL, MORE_BUDGET)
+            if outcome is None or outcome.status == "defect":
+                frozen = _frozen(values)
+                if outcome is not None and outcome.points < RUN_BUDGET:
+                    self.passing.insert(0, Trial(frozen, TEXTUAL, outcome.points))
+                return True
+        return False
 
     def worst(self) -> int:
         """How bad the faulty program is at its cheapest failing trial; 0 if it shows nothing."""
@@ -176,8 +252,8 @@ class Screen:
         self, candidate: Template, values: Values, schedules: Sequence[Schedule]
     ) -> bool:
         """Keeps a trial at which ``candidate``, refuted elsewhere, shows a defect."""
-        closed = inlined(candidate)
-        frozen = tuple(sorted(values.items(), key=lambda item: item[0]))
+        closed = _closed(candidate)
+        frozen = _frozen(values)
         for schedule in schedules:
             outcome = self.outcome(closed, values, schedule)
             if outcome is not None and outcome.status == "defect":
@@ -194,6 +270,16 @@ def defects(outcome: Outcome) -> int:
         + 100 * len(outcome.stuck)
         + (1000 if outcome.error else 0)
     )
+
+
+def _frozen(values: Values) -> tuple[tuple[str, object], ...]:
+    return tuple(sorted(values.items(), key=lambda item: item[0]))
+
+
+def _closed(template: Template) -> Template:
+    """The form that is run: without the cost, which no run reads."""
+    bare = replace(template, cost=None)
+    return inlined(bare) if bare.definitions else bare
 
 
 def _volume(values: Values, extents: Sequence[str]) -> int:
