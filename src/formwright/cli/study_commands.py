@@ -61,5 +61,44 @@ def white_black(
     return HELD if result.held else NOT_MET
 
 
+@study.command(
+    "transfer",
+    epilog="Example: formwright study transfer --task norm --repeats 1 --out study-out",
+)
+def transfer(
+    out: Annotated[Path, typer.Option("--out", help="Where journals and tables go.")] = Path(
+        "transfer-out"
+    ),
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="One task only; repeat it for more.")
+    ] = None,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Of solving, building and the comparison.")
+    ] = 3,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of a kernel.")] = 2,
+    json_: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Known families at new shapes and models: selected, copied, and the best that is found.
+
+    The same command resumes it; tasks may be added.
+    """
+    from formwright.flow.study_transfer import run_transfer
+    from formwright.flow.transfer_tasks import transfer_plan
+    from formwright.report.progress import Progress
+    from formwright.report.study_transfer import print_transfer, write_transfer
+
+    plan = transfer_plan(tuple(task or ()), repeats, threads)
+    with Progress(progress_console(), quiet=quiet) as progress:
+        result = run_transfer(plan, out, progress)
+    written = write_transfer(result, out)
+    if json_:
+        emit_json(result.as_json())
+    else:
+        print_transfer(console(), result)
+        print(f"  written: {', '.join(p.name for p in written)} in {out}")
+    return HELD if result.held else NOT_MET
+
+
 def register(app: typer.Typer) -> None:
     app.add_typer(study, name="study")

@@ -1,0 +1,101 @@
+"""The study `transfer` for people, and as files."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from formwright.base.files import write_json, write_text
+from formwright.flow.study_results import Spread
+from formwright.flow.transfer_results import Pick, Transferred, TransferStudy
+from formwright.report.codesign_files import csv_text
+
+_RIGHT = ("solve ms", "build s", "search s", "selected us", "copy/sel", "sel/best")
+
+
+def print_transfer(console: Console, result: TransferStudy) -> None:
+    """One table, then the line that sums it up."""
+    title = f"transfer: {result.threads} thread(s), {result.repeats} repeats, measured"
+    table = Table(title=title, title_justify="left")
+    table.add_column("task")
+    for name in _RIGHT:
+        table.add_column(name, justify="right")
+    for row in result.rows:
+        table.add_row(*_cells(row))
+    console.print(table)
+    print(f"  {summary(result)}")
+
+
+def summary(result: TransferStudy) -> str:
+    """How the choice stands to the copy and to the best, over the tasks."""
+    near = [r for r in result.rows if r.selected_over_best is None]
+    near += [r for r in result.rows if r.selected_over_best and r.selected_over_best.median <= 1.05]
+    ahead = [r for r in result.rows if r.copied_over_selected and r.copied_over_selected.low > 1]
+    behind = [r for r in result.rows if r.copied_over_selected and r.copied_over_selected.high < 1]
+    return (
+        f"selected with nothing measured at the target: within 5 % of the best found on"
+        f" {len(near)} of {len(result.rows)}; faster than the copy on {len(ahead)},"
+        f" slower on {len(behind)}, the rest not told apart or the same kernel"
+    )
+
+
+def _cells(row: Transferred) -> tuple[str, ...]:
+    return (
+        row.task.name,
+        f"{row.solve_seconds.median * 1e3:.0f}",
+        f"{row.build_seconds.median:.2f}",
+        f"{row.searched_seconds:.0f}",
+        _micro(row.selected),
+        _ratio(row.copied_over_selected),
+        _ratio(row.selected_over_best),
+    )
+
+
+def _micro(pick: Pick) -> str:
+    return "-" if pick.seconds is None else f"{pick.seconds.median * 1e6:.1f}"
+
+
+def _ratio(found: Spread | None) -> str:
+    return "same" if found is None else f"{found.median:.3f} ({found.low:.2f}-{found.high:.2f})"
+
+
+def write_transfer(result: TransferStudy, folder: Path) -> tuple[Path, ...]:
+    """``result.json`` and ``transfer.csv``, each whole or not at all."""
+    written = (folder / "result.json", folder / "transfer.csv")
+    write_json(written[0], result.as_json())
+    write_text(written[1], csv_text([_row(r) for r in result.rows]))
+    return written
+
+
+def _row(row: Transferred) -> Mapping[str, Any]:
+    picks = {"selected": row.selected, "copied": row.copied, "best": row.best}
+    shown: dict[str, Any] = {
+        "task": row.task.name,
+        "template": row.task.template,
+        "source": _text(row.task.source),
+        "target": _text(row.task.target),
+        "designs": row.designs,
+        "solve_seconds": row.solve_seconds.median,
+        "build_seconds": row.build_seconds.median,
+        "searched": row.searched,
+        "searched_seconds": row.searched_seconds,
+    }
+    for name, pick in picks.items():
+        shown[f"{name}_assignment"] = _text(pick.assignment)
+        shown |= _spread(f"{name}_seconds", pick.seconds)
+    return (
+        shown
+        | _spread("copied_over_selected", row.copied_over_selected)
+        | _spread("selected_over_best", row.selected_over_best)
+    )
+
+
+def _spread(name: str, found: Spread | None) -> dict[str, Any]:
+    ends = (None, None, None) if found is None else (found.median, found.low, found.high)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+
+
+def _text(values: Mapping[str, int]) -> str:
+    return " ".join(f"{n}={v}" for n, v in values.items())
