@@ -9,7 +9,7 @@ strategy of the user's, which is handed the runner: ours puts its own runner in 
 import random
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -41,6 +41,7 @@ def kernel_tuner(space: Space, asking: Asking, seed: int, searcher: str) -> None
     module: Any = import_module("kernel_tuner")
     interface: Any = import_module("kernel_tuner.interface")
     constraint: Any = import_module("constraint")
+    util: Any = import_module("kernel_tuner.util")
     strategy, options = STRATEGIES[searcher]
     sizes = {
         name: max(4, asking.budget.evaluations // GENERATIONS) if value == 0 else value
@@ -71,7 +72,8 @@ def kernel_tuner(space: Space, asking: Asking, seed: int, searcher: str) -> None
         warnings.simplefilter("ignore")
         while not asking.done and idle < IDLE:
             before = len(asking.steps)
-            tune()
+            with suppress(util.StopCriterionReached):  # some strategies let it out
+                tune()
             idle = 0 if len(asking.steps) > before else idle + 1
 
 

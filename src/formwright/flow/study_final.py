@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from formwright.base.digest import digest
+from formwright.flow.blackbox_evaluator import SLOTS
 from formwright.flow.study_results import (
     Found,
     Row,
@@ -56,7 +57,9 @@ def _measure(room: Room, keys: Sequence[str]) -> dict[str, Any]:
         programs,
         operator_workload(room.contract, room.task.extents, seed),
         seed=seed,
-        plan=Plan(rounds=plan.final_rounds, least_rounds=LEAST_ROUNDS, seconds=SECONDS),
+        plan=Plan(
+            rounds=plan.final_rounds, least_rounds=LEAST_ROUNDS, seconds=SECONDS, slots=SLOTS
+        ),
     )
     shown: dict[str, Any] = {"rounds": {}, "seconds": {}, "failures": {}, "queue_share": 0.0}
     for key, result in results.items():

@@ -82,5 +82,5 @@ def _proposer() -> Proposer:
     return Library(plain=_no_specification, costed=lambda template: template)
 
 
-def _no_specification(contract: Contract, name: str) -> Template:
+def _no_specification(contract: Contract, name: str) -> tuple[Template, ...]:
     raise AssertionError("an evolutionary search adapts; it asks for no new template")

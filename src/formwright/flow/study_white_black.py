@@ -1,5 +1,6 @@
 """The study `white-black`: the flow beside black-box searchers, on the same kernels and budget."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
@@ -30,6 +31,10 @@ from formwright.flow.study_tasks import Plan, Task
 from formwright.ir.inline import inlined
 from formwright.lang import load
 
+AHEAD = 128
+"""Designs up to which a space is built ahead, and how many times over it must be asked for."""
+ASKED_TIMES = 2
+
 
 def run_white_black(plan: Plan, out: Path, listener: Listener) -> WhiteBlack:
     """Every search of every task and seed, then a measurement of all finalists, interleaved.
@@ -44,6 +49,8 @@ def run_white_black(plan: Plan, out: Path, listener: Listener) -> WhiteBlack:
     with Journal(out / "journal.jsonl") as journal:
         _identify(journal, plan, out)
         rooms = [_room(journal, plan, out, task, listener) for task in plan.tasks]
+        for room in rooms:
+            _ahead(room)
         for seed in range(plan.seeds):
             for room in rooms:
                 for searcher in plan.searchers:
@@ -114,6 +121,17 @@ def _room(journal: Journal, plan: Plan, out: Path, task: Task, listener: Listene
         ),
         proof=told["proof"],
     )
+
+
+def _ahead(room: Room) -> None:
+    """Where the searches will ask for most designs anyway, all are built first, on every core."""
+    plan, designs = room.plan, room.space.points
+    asked = plan.seeds * plan.budget.evaluations * len(plan.searchers)
+    if len(designs) <= AHEAD and asked >= ASKED_TIMES * len(designs):
+        room.listener.stage(f"{room.task.name}: building all {len(designs)} designs")
+        room.evaluator.prepare(
+            room.space.template, [room.space.design(p) for p in designs], os.cpu_count() or 1
+        )
 
 
 def _must_hold(task: Task, told: Mapping[str, Any], now: str, out: Path) -> None:
