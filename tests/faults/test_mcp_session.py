@@ -83,13 +83,16 @@ def test_from_a_wrong_template_to_a_qualified_kernel(tmp_path: Path) -> None:
             )
             assert (built["result"]["verdict"], built["result"]["evidence"]) == ("held", "tested")
             assert "fw_call" in built["result"]["source"]
-            timed = await ask.finished(await ask("measure", template=text))
-            assert timed["result"]["designs"][0]["seconds"]["median"] > 0
-            assert timed["result"]["evidence"] == "measured"
             added = await ask.finished(await ask("submit", template=text, why="rows"))
             assert added["result"]["place"] == "admitted"
             found = await ask("population_search", problem="small")
             assert [hit["why"] for hit in found["hits"]] == ["covers the contract"]
+            timed = await ask.finished(await ask("measure", template=text))
+            assert timed["result"]["designs"][0]["seconds"]["median"] > 0
+            assert timed["result"]["evidence"] == "measured"
+            assert timed["result"]["kept"]
+            known = await ask("population_show", template=added["result"]["digest"])
+            assert known["facts"][0].startswith("seconds ")
             begun = await ask(
                 "qualify", template=text, assignment=assignment, workload="two", wait_seconds=0
             )
@@ -101,6 +104,7 @@ def test_from_a_wrong_template_to_a_qualified_kernel(tmp_path: Path) -> None:
             assert told.structured_content is not None
             done = await ask.finished(told.structured_content)
             assert done["result"]["held"], done["result"]["reasons"]
+            assert any("qualifying" in stage for stage in done["job"]["stages"])
             folder = tmp_path / "out" / done["result"]["artifact"]
             record = json.loads((folder / "record.json").read_text())
             assert record["schema"] == 2
@@ -109,4 +113,4 @@ def test_from_a_wrong_template_to_a_qualified_kernel(tmp_path: Path) -> None:
             assert formwright.load(folder) is not None
 
     anyio.run(main)
-    assert any("qualifying" in stage for stage in heard)
+    assert heard

@@ -150,7 +150,11 @@ class Design(BaseModel):
 
 
 class Solved(BaseModel):
-    """``objective`` in the unit of the template's cost; nothing was run."""
+    """``objective`` in the unit of the template's cost; nothing was run.
+
+    ``evaluations``: designs whose cost was computed. ``structures``: what became of each structure
+    that the template declares.
+    """
 
     kind: Literal["solve"] = "solve"
     status: str
@@ -165,6 +169,8 @@ class Solved(BaseModel):
     solver: str
     seconds: float
     conflict: list[str]
+    evaluations: int | None
+    structures: list[str]
     best: list[Design]
 
 
@@ -202,7 +208,10 @@ class MeasuredDesign(BaseModel):
 
 
 class Measured(BaseModel):
-    """Designs timed against each other in one interleaved run, fastest first."""
+    """Designs timed against each other in one interleaved run, fastest first.
+
+    ``kept``: the times are facts of the population now, since it has the template.
+    """
 
     kind: Literal["measure"] = "measure"
     workload: str
@@ -210,6 +219,7 @@ class Measured(BaseModel):
     designs: list[MeasuredDesign]
     refused: list[str]
     evidence: Evidence
+    kept: bool
 
 
 class Qualified(BaseModel):

@@ -30,6 +30,8 @@ def solve_text(asked: Asked, say: Say) -> dict[str, Any]:
         "solver": s.solver,
         "seconds": s.seconds,
         "conflict": list(s.conflict),
+        "evaluations": s.evaluations,
+        "structures": [f"{u.title}: {u.verdict}: {u.why}" for u in s.structures],
         "best": [
             {"assignment": dict(assignment), "objective": float(objective)}
             for assignment, objective in s.best

@@ -15,6 +15,7 @@ from formwright.mcp.binding import Say, whole
 from formwright.mcp.limits import SOURCE_CHARACTERS
 from formwright.mcp.opening import Opened, opened
 from formwright.mcp.telling import without
+from formwright.mcp.work_facts import tell_measured, tell_qualified
 from formwright.milp.check import check, objective_of
 
 
@@ -53,10 +54,15 @@ def measure_text(asked: Asked, say: Say) -> dict[str, Any]:
     with opened(asked, say) as session:
         proposed = _proposed(asked, session)
         held = prepare(session.setting, session.workload, proposed)
-        shown = [_unheard(c) for c in held]
+        shown: list[dict[str, Any]] = []
+        kept = False
         if held:
             timing = measure(session.setting, session.workload, 0, {c.key: c for c in held})
-            shown = [_timed(c, timing["programs"][c.key]) for c in held]
+            programs = timing["programs"]
+            shown = [_timed(c, programs[c.key]) for c in held]
+            heard = [c for c in held if "failure" not in programs[c.key]]
+            times = {c.key: (c, programs[c.key]["seconds"]) for c in heard}
+            kept = tell_measured(asked, session, times)
         texts = {assignment_text(p["assignment"]) for p in proposed}
         texts -= {assignment_text(c.assignment) for c in held}
         return {
@@ -66,16 +72,18 @@ def measure_text(asked: Asked, say: Say) -> dict[str, Any]:
             "designs": sorted(shown, key=_speed),
             "refused": [f"{t}: {_why(session, t)}" for t in sorted(texts)],
             "evidence": "measured" if any(s["seconds"] for s in shown) else "none",
+            "kept": kept,
         }
-
-
-def _unheard(candidate: Candidate) -> dict[str, Any]:
-    return {"assignment": candidate.assignment, "predicted": candidate.predicted}
 
 
 def _timed(candidate: Candidate, timed: Mapping[str, Any]) -> dict[str, Any]:
     seconds = None if "failure" in timed else _interval(timed["seconds"])
-    return _unheard(candidate) | {"seconds": seconds, "failure": timed.get("failure", "")}
+    return {
+        "assignment": candidate.assignment,
+        "predicted": candidate.predicted,
+        "seconds": seconds,
+        "failure": timed.get("failure", ""),
+    }
 
 
 def _interval(data: Mapping[str, float]) -> dict[str, float]:
@@ -115,6 +123,7 @@ def qualify_text(asked: Asked, say: Say) -> dict[str, Any]:
             return _nothing(session, reasons)
         timing = confirm(session.setting, session.workload, winner)
         done = qualify_winner(session.setting, session.workload, winner, timing)
+        tell_qualified(asked, session, winner, done)
         return _qualified(asked, session, winner, timing, done)
 
 
