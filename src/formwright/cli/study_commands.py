@@ -100,5 +100,45 @@ def transfer(
     return HELD if result.held else NOT_MET
 
 
+@study.command(
+    "growth",
+    epilog="Example: formwright study growth --problems 3 --repeats 1 --out study-out",
+)
+def growth(
+    out: Annotated[Path, typer.Option("--out", help="Where runs, journal and tables go.")] = Path(
+        "growth-out"
+    ),
+    problems: Annotated[
+        int, typer.Option("--problems", min=1, help="The first so many of the sequence of 12.")
+    ] = 12,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Of the whole sequence.")] = 2,
+    generations: Annotated[
+        int, typer.Option("--generations", min=1, help="Of each run, at most.")
+    ] = 2,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of a kernel.")] = 2,
+    json_: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """A sequence of problems with and without the population: what each gained from those before.
+
+    No template is named: the library of rules makes them. The same command resumes it.
+    """
+    from formwright.flow.growth_tasks import growth_plan
+    from formwright.flow.study_growth import run_growth
+    from formwright.report.progress import Progress
+    from formwright.report.study_growth import print_growth, write_growth
+
+    plan = growth_plan(problems, repeats, generations, threads)
+    with Progress(progress_console(), quiet=quiet) as progress:
+        result = run_growth(plan, out, progress)
+    written = write_growth(result, out)
+    if json_:
+        emit_json(result.as_json())
+    else:
+        print_growth(console(), result)
+        print(f"  written: {', '.join(p.name for p in written)} in {out}")
+    return HELD if result.held else NOT_MET
+
+
 def register(app: typer.Typer) -> None:
     app.add_typer(study, name="study")
