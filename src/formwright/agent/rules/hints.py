@@ -12,6 +12,7 @@ from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import Path, around, splice, statements, walk
 from formwright.agent.rules.values import plus
 from formwright.ir.expr import ZERO, Compare, Expr, Var, num
+from formwright.ir.fold import folded
 from formwright.ir.program import Access, Apply, For, Hint, If, Par, Stmt
 from formwright.ir.rewrite import accesses, free_names, substitute
 from formwright.ir.template import Template
@@ -61,7 +62,7 @@ def _asked(template: Template, path: Path, stmt: Apply, access: Access, row: str
     far = fresh.var("Pf", "Ahead")
     boxed: dict[str, Expr] = {b.name: ZERO for b in stmt.box}
     later = {**boxed, row: plus(Var(row), far)}
-    index = tuple(substitute(i, later) for i in access.index)
+    index = tuple(folded(substitute(i, later)) for i in access.index)
     asked = If(
         Compare(">", far, num(0)),
         (Hint("prefetch", access=replace(access, index=index, clip=False)),),
@@ -93,7 +94,7 @@ def _streams(template: Template) -> Iterator[Change]:
         fresh = Fresh(template)
         past = fresh.var("St", "Past")
         zeros: dict[str, Expr] = {b.name: ZERO for b in stmt.box}
-        index = tuple(substitute(i, zeros) for i in stmt.destination.index)
+        index = tuple(folded(substitute(i, zeros)) for i in stmt.destination.index)
         target = replace(stmt.destination, index=index, clip=False)
         hint = If(Compare("=", past, num(1)), (Hint("stream", access=target),))
         program = splice(template.program, path, (hint, stmt))

@@ -153,20 +153,19 @@ def _spreads(template: Template) -> Iterator[Change]:
         loop = fork.body[-1]
         if not isinstance(loop, For) or not _own_cells(fork, loop):
             continue
-        value = {loop.var: plus(loop.lo, Var(loop.var))}
+        name = Fresh(template).name(f"{loop.var}_agent")
+        value = {loop.var: plus(loop.lo, Var(name))}
         body = tuple(renamed(s, value) for s in loop.body)
-        realised = template.realised
-        if loop.lo != ZERO:
-            local = allocated(loop.body)
-            realised = tuple(
-                replace(r, index=tuple(substitute(i, value) for i in r.index))
-                if r.buffer in local
-                else r
-                for r in realised
-            )
+        local = allocated(loop.body)
+        realised = tuple(
+            replace(r, index=tuple(substitute(i, value) for i in r.index))
+            if r.buffer in local
+            else r
+            for r in template.realised
+        )
         wider = replace(
             fork,
-            vars=(*fork.vars, loop.var),
+            vars=(*fork.vars, name),
             extents=(*fork.extents, minus(loop.hi, loop.lo)),
             body=(*fork.body[:-1], *body),
         )
