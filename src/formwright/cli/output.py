@@ -24,13 +24,13 @@ def console() -> "Console":
     """Standard output; rich drops colour when it is not a terminal."""
     from rich.console import Console
 
-    return Console(soft_wrap=False, highlight=False)
+    return Console(soft_wrap=False, highlight=False, emoji=False)
 
 
 def progress_console() -> "Console":
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, emoji=False)
 
 
 @contextmanager

@@ -5,14 +5,13 @@ from typing import Any, Final
 
 from formwright.base.source import Source
 from formwright.flow.adopting import adopt, proof_entry
-from formwright.flow.agent_learning import fitting, observations
+from formwright.flow.agent_learning import complete, fitting, remember
 from formwright.flow.agent_room import Made, Room
-from formwright.flow.loop import relearn
 from formwright.flow.proving import prove
 from formwright.lang.parser import parse
 from formwright.population import Covered
 
-DRAWN: Final = 3
+DRAWN: Final = 2
 """Templates that were measured here before, and as many that were not, are drawn at most in one
 generation: the best by what is known, structures in turn."""
 
@@ -38,8 +37,18 @@ def _drawn(room: Room) -> list[dict[str, Any]]:
         for covered in found
         if covered.entry.digest not in mine and covered.template.cost is not None
     ]
-    measured = [t for t in told if t["facts"]][:DRAWN]
+    measured = [t for t in told if t["facts"] and _promising(room, t["facts"])][:DRAWN]
     return measured + [t for t in told if not t["facts"]][:DRAWN]
+
+
+def _promising(room: Room, facts: list[dict[str, Any]]) -> bool:
+    """Whether a time of before is below the best of the run, or of a shape that has none yet."""
+    for workload in room.setting.problem.workloads:
+        tally = room.tally(workload)
+        known = [f["value"] for f in facts if f["extents"] == dict(workload.extents)]
+        if known and (tally.best is None or min(known) < tally.seconds[tally.best]):
+            return True
+    return not complete(room, facts)
 
 
 def _told(room: Room, covered: Covered) -> dict[str, Any]:
@@ -83,6 +92,7 @@ def _joined(room: Room, generation: int, data: dict[str, Any]) -> Made | None:
         verdict=proof["verdict"],
         step=step,
         known=f"admitted, {data['evidence']}",
+        measured=complete(room, data["facts"]),
         text=data["text"],
     )
     room.made.append(made)
@@ -92,9 +102,6 @@ def _joined(room: Room, generation: int, data: dict[str, Any]) -> Made | None:
     if data["reopened"]:
         room.population.admit(made.digest, prove(template))
     adopt(setting, key, Source(f"{template.name}.fw", data["text"]), template, proof)
-    known = observations(setting, setting.templates[key].template, data["facts"])
-    if known:
-        setting.observations[key] = known
-        relearn(setting, f"refit/before/{data['digest'][:12]}", key)
-    room.tell(f"{key}: drawn from the population, with {len(known)} figure(s) of this machine")
+    known = remember(setting, key, made.digest, data["facts"])
+    room.tell(f"{key}: drawn from the population, with {known} figure(s) of this machine")
     return made

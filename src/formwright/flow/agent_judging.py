@@ -16,7 +16,7 @@ from formwright.agent.screening import screen
 from formwright.base.diagnostics import InputError, render_all
 from formwright.base.source import Source
 from formwright.flow.adopting import adopt, proof_entry
-from formwright.flow.agent_learning import keep
+from formwright.flow.agent_learning import complete, fitting, keep, remember
 from formwright.flow.agent_requests import ask
 from formwright.flow.agent_room import Made, Room
 from formwright.flow.proving import prove
@@ -37,7 +37,7 @@ REPEATED: Final = "again"
 def judge_all(room: Room, generation: int, proposals: Sequence[Proposal], asked: int) -> list[Made]:
     """Each of ``proposals`` (the answer to request ``asked``) with its repairs, in order.
 
-    The result has those that may be used now.
+    The result has those that are to be looked at now: proved, and not measured here before.
     """
     usable = []
     for number, proposal in enumerate(proposals[: room.agent.proposals]):
@@ -48,7 +48,7 @@ def judge_all(room: Room, generation: int, proposals: Sequence[Proposal], asked:
                 break
             asked_now = f"{room.asked}/0"
             made = _judged(room, generation, answer.proposals[0], asked_now, mends=made)
-        if made.verdict == "proved":
+        if made.verdict == "proved" and not made.measured:
             usable.append(made)
     return usable
 
@@ -86,6 +86,7 @@ def _judged(
         findings=tuple(Finding(**f) for f in found["findings"]),
         repairs=0 if mends is None else mends.repairs + 1,
         known=str(before.get("told", "")),
+        measured=complete(room, before.get("facts", [])),
         text=whole.text,
     )
     room.made.append(made)
@@ -94,6 +95,7 @@ def _judged(
     if made.verdict == "proved":
         source, template = _read(whole)
         adopt(setting, made.key, source, template, found["proof"])
+        remember(setting, made.key, made.digest, before.get("facts", []))
     room.tell(_line(made))
     return made
 
@@ -120,7 +122,13 @@ def _known(room: Room, proposal: Proposal) -> dict[str, Any]:
     except InputError:
         return {}
     told = f"{entry.place}, {entry.evidence}: {entry.reason}"
-    return {"place": entry.place, "verdict": entry.verdict, "told": told}
+    facts = room.population.facts(entry.digest, chip=room.chip, machine=room.machine)
+    return {
+        "place": entry.place,
+        "verdict": entry.verdict,
+        "told": told,
+        "facts": fitting(room, facts, _read(proposal)[1]),
+    }
 
 
 def _judge(
@@ -232,6 +240,7 @@ def _line(made: Made) -> str:
     rule = f" by {made.rule}" if made.rule else ""
     if made.verdict == "proved":
         again = ", known from before" if made.known else ""
+        again += ", and measured here" if made.measured else ""
         mended = f" after {made.repairs} repair(s)" if made.repairs else ""
         return f"{name}{rule}: proved{mended}{again}"
     why = made.findings[0] if made.findings else None

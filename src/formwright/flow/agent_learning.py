@@ -10,12 +10,12 @@ from typing import Any
 from formwright.base.diagnostics import InputError
 from formwright.contract.problem import Workload
 from formwright.flow.agent_room import Made, Room
-from formwright.flow.loop import Tally
+from formwright.flow.loop import Tally, relearn
 from formwright.flow.proving import prove
 from formwright.flow.refit import Observation
 from formwright.flow.setting import Setting
 from formwright.ir.template import Template
-from formwright.population import Design, Fact, KeptFact, Met, Origin, work_of
+from formwright.population import Design, Fact, Held, KeptFact, Met, Origin, work_of
 from formwright.population.texts import parsed
 
 
@@ -83,6 +83,30 @@ def _fact(room: Room, workload: Workload, tally: Tally, key: str, step: str) -> 
     )
 
 
+def tell_structures(
+    room: Room, workload: Workload, number: int, solved: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Which structures that templates declare held in round ``number``, and which did not."""
+    work = work_of(room.setting.problem.contract, workload.extents, room.setting.threads)
+    room.population.record(
+        *(
+            Held(
+                template=digest,
+                structure=told["text"],
+                held=told["verdict"] == "held",
+                chip=room.chip,
+                work=work,
+                source=room.step(f"solve/{workload.name}/{number}"),
+                detail=told["why"],
+            )
+            for name, solution in solved.items()
+            if (digest := digest_of(room, name)) is not None
+            for told in solution.get("structures", ())
+            if told["verdict"] in ("held", "reopened")
+        )
+    )
+
+
 def tell_winner(
     room: Room, workload: Workload, tally: Tally, key: str, qualified: Mapping[str, Any]
 ) -> None:
@@ -110,6 +134,21 @@ def digest_of(room: Room, key: str) -> str | None:
     """The digest of a template of the run; ``None`` for one that the population does not have."""
     made = room.named(key)
     return None if made is None else made.digest or None
+
+
+def remember(setting: Setting, key: str, digest: str, facts: Sequence[Mapping[str, Any]]) -> int:
+    """Fits a template's model to what was measured of it before; how many figures those are."""
+    known = observations(setting, setting.templates[key].template, facts)
+    if known:
+        setting.observations[key] = known
+        relearn(setting, f"refit/before/{digest[:12]}", key)
+    return len(known)
+
+
+def complete(room: Room, facts: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether every workload of the run has a time among ``facts``."""
+    shapes = [dict(f["extents"]) for f in facts]
+    return all(dict(w.extents) in shapes for w in room.setting.problem.workloads)
 
 
 def observations(

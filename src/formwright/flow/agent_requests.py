@@ -13,6 +13,8 @@ KNOWN: Final = 8
 """Templates of a request."""
 ALIKE: Final = 3
 """Templates of other problems, where none of this one is known."""
+FACTS: Final = 6
+"""Of one template, the newest."""
 MET: Final = 8
 """Counterexamples of a request."""
 
@@ -97,13 +99,13 @@ def counterexamples(room: Room) -> list[str]:
     return list(dict.fromkeys(met_line(m) for m in met))[-MET:]
 
 
-def known_facts(room: Room, key: str) -> tuple[str, ...]:
-    """What the population has measured of a template, in lines."""
-    return fact_lines(room.population.facts(key, chip=room.chip, machine=room.machine))
-
-
 def _facts(room: Room, name: str) -> tuple[str, ...]:
-    lines = []
+    """What the population has measured of a template here, and how it stands in this run."""
+    made = room.named(name)
+    lines: list[str] = []
+    if made is not None and made.digest:
+        kept = room.population.facts(made.digest, chip=room.chip, machine=room.machine)
+        lines += fact_lines([k for k in kept if k.standing == "holds"][-FACTS:])
     for workload in room.setting.problem.workloads:
         tally = room.tally(workload)
         best = tally.best

@@ -34,6 +34,8 @@ class Made:
     findings: tuple[Finding, ...] = ()
     repairs: int = 0
     known: str = ""
+    measured: bool = False
+    """Its time at every workload was known before this run, on this chip and machine."""
     text: str = field(default="", repr=False)
 
     def as_json(self) -> dict[str, Any]:

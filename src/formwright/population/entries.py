@@ -198,4 +198,4 @@ class Clock:
     fixed: str = field(default="")
 
     def now(self) -> str:
-        return self.fixed or datetime.now(UTC).isoformat(timespec="seconds")
+        return self.fixed or datetime.now(UTC).isoformat(timespec="microseconds")

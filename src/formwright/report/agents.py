@@ -11,12 +11,16 @@ from formwright.flow.agent_results import AgentResult
 
 def print_agent(console: Console, result: AgentResult) -> None:
     """A row for each text of the run, and a line for each generation."""
-    console.print(f"\n[bold]templates[/bold], proposed by {result.proposer}", highlight=False)
+    console.print(f"\ntemplates, proposed by {result.proposer}", markup=False, style="bold")
     if result.before:
         console.print(f"  {result.before}", markup=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("generation", "template", "from", "by", "verdict", "best time"):
-        table.add_column(heading, justify="right" if heading == "best time" else "left")
+        table.add_column(
+            heading,
+            justify="right" if heading == "best time" else "left",
+            overflow="fold",
+        )
     for made in result.lineage:
         table.add_row(*(Text(cell) for cell in _row(made)))
     console.print(table)
