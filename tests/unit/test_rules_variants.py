@@ -223,8 +223,8 @@ realise
 
 def test_pack_reads_panels_that_a_grid_fills() -> None:
     packs = BY_NAME["pack"].apply(load("direct_gemm")[1])
-    assert [v.why.split()[0] for v in packs] == ["A", "B"]
-    made = format_template(packs[1].template)
+    assert [v.why.split()[0] for v in packs] == ["B", "A"]
+    made = format_template(packs[0].template)
     assert "Bp[jp,i0,Bp_cell] = B[i0, jp*Nr+Bp_cell] clip" in made
     assert "acc[r,s] += A[i*Mr+r, l] * Bp[jb*Jb+jr, l, s] clip" in made
 

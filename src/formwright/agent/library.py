@@ -13,7 +13,7 @@ from formwright.agent.repair import Mended
 from formwright.agent.rules.join import joined
 from formwright.agent.specification import plain_templates
 from formwright.agent.standing import best_first
-from formwright.agent.ways import ANSWERING, HELPFUL, Way, developed, start, steps, twice
+from formwright.agent.ways import ANSWERING, HELPFUL, Way, developed, packed, start, steps, twice
 from formwright.agent.words import diagnosis_words, mechanism_words
 from formwright.base.diagnostics import InputError, render_all
 from formwright.base.source import Source
@@ -115,13 +115,17 @@ def contract_of(text: str) -> Contract:
 
 
 def _ways(request: Request, draws: random.Random) -> Iterator[tuple[tuple[str, ...], Way]]:
-    """The whole way of each parent, the ends of shorter ones, joined menus, one rule, two rules."""
+    """The whole way of each parent, panels, shorter ways, joined menus, one rule, two rules."""
     level = str(request.data.get("level", "mapping"))
     helpful = _helpful(request.data.get("diagnosis"))
     parents = [parse(Source(f"{n}.fw", t)) for n, t in islice(_parents(request), PARENTS)]
     ways = [(p, tuple(developed(p))) for p in parents]
     for parent, found in ways:
         yield from (((parent.name,), way) for way in found[-1:])
+    for parent, found in ways:
+        panels = packed(found[-1]) if found else None
+        if panels is not None:
+            yield (parent.name,), panels
     for parent, found in ways:
         yield from (((parent.name,), way) for way in reversed(found[:-1]))
     for one in parents[:1]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from formwright.agent.rules import RULES, Rule, Variant
 from formwright.agent.rules.menus import menu_points
+from formwright.agent.rules.pack import steps_over_rows
 from formwright.ir.template import Template
 
 POINTS: Final = 20_000
@@ -81,6 +82,15 @@ def developed(template: Template) -> Iterator[Way]:
     further = _repeated(way, rules["block-rows"], REPEATED)
     if further is not way:
         yield further
+
+
+def packed(way: Way) -> Way | None:
+    """``way`` with panels in the place of what its innermost loops step over, if they do."""
+    if not steps_over_rows(way.template):
+        return None
+    rules = {rule.name: rule for rule in RULES}
+    further = _repeated(way, rules["pack"], 1)
+    return None if further is way else further
 
 
 def _repeated(way: Way, rule: Rule, most: int) -> Way:

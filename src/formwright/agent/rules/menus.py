@@ -20,7 +20,7 @@ ROWS = (1, 2, 3, 4, 5, 6, 7, 8)
 FEW = (1, 2, 4)
 """Cells of a second index beside the rows of a first."""
 
-LANES = (8, 16, 32)
+LANES = (8, 16, 24, 32)
 """Cells of a row: whole vectors of every target that the emitter knows."""
 
 LEAST_LANES, LEAST_REGISTERS, LEAST_ACCUMULATORS = 4, 16, 64

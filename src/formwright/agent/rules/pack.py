@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import binders, splice, walk
+from formwright.agent.rules.tree import Path, at, binders, splice, walk
 from formwright.agent.rules.values import ceil_div, plus, swapped, times
-from formwright.ir.expr import ZERO, Arith, Expr, Var
+from formwright.ir.expr import ZERO, Arith, Expr, MinMax, Var
 from formwright.ir.program import Access, Alloc, Apply, BoxVar, Buffer, Par, Read
 from formwright.ir.rewrite import accesses, free_names, substitute
 from formwright.ir.template import Template
@@ -19,10 +19,10 @@ from formwright.ir.template import Template
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """A read of ``access`` whose index ``at`` is ``block*width + cell``."""
+    """A read of ``access`` whose index number ``place`` is ``block*width + cell``."""
 
     access: Access
-    at: int
+    place: int
     block: Expr
     cell: str
     width: Expr
@@ -30,6 +30,23 @@ class _Panel:
 
 
 def _packs(template: Template) -> Iterator[Change]:
+    """Reads that step from row to row first: what they step over, panels do not have."""
+    found = sorted(_reads(template), key=lambda r: not r[2])
+    for path, panel, _ in found:
+        stmt = at(template.program, path)
+        assert isinstance(stmt, Apply)
+        name, alloc, fill, read = _packed(template, panel)
+        reading = replace(stmt, value=swapped(stmt.value, Read(panel.access), Read(read)))
+        program = splice(template.program, path, (reading,))
+        tensor = panel.access.buffer
+        yield Change(
+            replace(template, program=(alloc, fill, *program)),
+            f"{tensor} is copied into panels {name}, each in one piece, in front of all",
+        )
+
+
+def _reads(template: Template) -> Iterator[tuple[Path, _Panel, bool]]:
+    """Reads of inputs in blocks of an index; whether the innermost loop steps over rows."""
     inputs = {t.name: t.extents for t in template.scope.workload.inputs}
     decided = {d.name for d in template.decisions}
     for path, stmt in walk(template.program):
@@ -37,18 +54,16 @@ def _packs(template: Template) -> Iterator[Change]:
             continue
         loops = [n for n, b in binders(template.program, path).items() if b.lo is not None]
         for access in dict.fromkeys(accesses(stmt.value)):
-            if access.buffer not in inputs or not _in_loop(access, loops):
-                continue
-            panel = _panel(access, stmt, inputs[access.buffer], decided)
-            if panel is None:
-                continue
-            name, alloc, fill, read = _packed(template, panel)
-            reading = replace(stmt, value=swapped(stmt.value, Read(access), Read(read)))
-            program = splice(template.program, path, (reading,))
-            yield Change(
-                replace(template, program=(alloc, fill, *program)),
-                f"{access.buffer} is copied into panels {name}, each in one piece, in front of all",
-            )
+            if access.buffer in inputs and _in_loop(access, loops):
+                panel = _panel(access, stmt, inputs[access.buffer], decided)
+                if panel is not None:
+                    rows = frozenset[str]().union(*(free_names(i) for i in access.index[:-1]))
+                    yield path, panel, loops[-1] in rows
+
+
+def steps_over_rows(template: Template) -> bool:
+    """Whether some innermost loop reads a block from one row after another."""
+    return any(strided for _, _, strided in _reads(template))
 
 
 def _in_loop(access: Access, loops: list[str]) -> bool:
@@ -59,19 +74,23 @@ def _panel(
     access: Access, apply: Apply, extents: tuple[str, ...], decided: set[str]
 ) -> _Panel | None:
     """The last index of the access that a box name of a decided width blocks."""
-    for at in reversed(range(len(access.index))):
-        index = access.index[at]
+    for place in reversed(range(len(access.index))):
+        index = access.index[place]
         for var in apply.box:
-            if var.name not in free_names(index) or not free_names(var.extent) & decided:
+            width = _width(var.extent, decided)
+            if width is None or var.name not in free_names(index):
                 continue
-            if not isinstance(var.extent, Var):
-                continue
-            start = substitute(index, {var.name: ZERO})
-            block = _quotient(start, var.extent)
+            block = _quotient(substitute(index, {var.name: ZERO}), width)
             if block is not None:
                 shape = tuple(Var(e) for e in extents)
-                return _Panel(access, at, block, var.name, var.extent, shape)
+                return _Panel(access, place, block, var.name, width, shape)
     return None
+
+
+def _width(extent: Expr, decided: set[str]) -> Var | None:
+    """The decision that an extent is, or is at most."""
+    sizes = extent.args if isinstance(extent, MinMax) and extent.op == "min" else (extent,)
+    return next((s for s in sizes if isinstance(s, Var) and s.name in decided), None)
 
 
 def _quotient(start: Expr, width: Expr) -> Expr | None:
@@ -86,15 +105,15 @@ def _quotient(start: Expr, width: Expr) -> Expr | None:
 
 def _packed(template: Template, panel: _Panel) -> tuple[str, Alloc, Par, Access]:
     fresh = Fresh(template)
-    access, at = panel.access, panel.at
+    access, place = panel.access, panel.place
     name = fresh.name(f"{access.buffer}p", f"{access.buffer}_panels")
-    count = ceil_div(panel.extents[at], panel.width)
-    others = [e for n, e in enumerate(panel.extents) if n != at]
+    count = ceil_div(panel.extents[place], panel.width)
+    others = [e for n, e in enumerate(panel.extents) if n != place]
     buffer = Buffer(name, (count, *others, panel.width), "scratch")
     block, cell = fresh.var("jp", "panel"), fresh.var("s", f"{name}_cell")
     cells = [fresh.var("i", f"i{n}") for n in range(len(others))]
     source = list[Expr](cells)
-    source.insert(at, plus(times(block, panel.width), cell))
+    source.insert(place, plus(times(block, panel.width), cell))
     box = (
         *(BoxVar(c.name, e) for c, e in zip(cells, others, strict=True)),
         BoxVar(cell.name, panel.width),
@@ -105,7 +124,7 @@ def _packed(template: Template, panel: _Panel) -> tuple[str, Alloc, Par, Access]
         "=",
         Read(Access(access.buffer, tuple(source), clip=True)),
     )
-    inner = [i for n, i in enumerate(access.index) if n != at]
+    inner = [i for n, i in enumerate(access.index) if n != place]
     read = Access(name, (panel.block, *inner, Var(panel.cell)))
     return name, Alloc((buffer,)), Par("grid", (block.name,), (count,), (fill,)), read
 
