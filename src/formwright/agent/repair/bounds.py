@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from formwright.agent.repair.donors import (
     Donors,
@@ -32,7 +33,6 @@ from formwright.ir.program import (
     Value,
 )
 from formwright.ir.rewrite import free_names, map_value, substitute
-from formwright.ir.show import show_expr, show_stmt
 from formwright.ir.template import Definition, Template
 
 
@@ -65,8 +65,7 @@ def bound_edits(template: Template, known: Donors) -> Iterator[Edit]:
                         changed = replace(stmt, extents=several)
                         yield from _range(place, at, changed, stmt, line, size, words)
             case If(cond, body):
-                said = f"without the guard {show_expr(cond)}"
-                yield Edit(place.with_stmt(at, *body), "bounds", said, line)
+                yield Edit(place.with_stmt(at, *body), "bounds", line)
                 given = [(g, 1) for g in (*known.guards, Not(cond)) if in_sight(g, words)]
                 for new, size in (*given, *neighbours(cond, words)):
                     yield from _range(place, at, replace(stmt, cond=new), stmt, line, size, words)
@@ -82,12 +81,7 @@ def _range(
     place: Place, at: int, new: Stmt, old: Stmt, line: tuple[int, ...], size: int, words: Words
 ) -> Iterator[Edit]:
     if new != old:
-        said = f'"{_head(new)}" in the place of "{_head(old)}"'
-        yield Edit(place.with_stmt(at, new), "bounds", said, line, size)
-
-
-def _head(stmt: Stmt) -> str:
-    return show_stmt(stmt).splitlines()[0]
+        yield Edit(place.with_stmt(at, new), "bounds", line, size)
 
 
 def _tails(place: Place, body: tuple[Stmt, ...], var: str, hi: Expr) -> Iterator[tuple[Expr, int]]:
@@ -142,8 +136,7 @@ def _apply(place: Place, at: int, stmt: Apply, known: Donors) -> Iterator[Edit]:
     for clip in (True, False):
         changed = _clipped(place, stmt, clip)
         if changed != stmt:
-            said = "clip" if clip else "no clip"
-            yield Edit(place.with_stmt(at, changed), "bounds", said, line, 0 if clip else 1)
+            yield Edit(place.with_stmt(at, changed), "bounds", line, 0 if clip else 1)
     for number, variable in enumerate(stmt.box):
         given = list(_tails(place, (stmt,), variable.name, variable.extent))
         same = [(e, 0) for e in _boxes(place.template, variable.name) if in_sight(e, words)]
@@ -154,21 +147,18 @@ def _apply(place: Place, at: int, stmt: Apply, known: Donors) -> Iterator[Edit]:
                 *stmt.box[number + 1 :],
             )
             if box != stmt.box:
-                said = f"{variable.name} < {show_expr(new)}"
-                yield Edit(place.with_stmt(at, replace(stmt, box=box)), "bounds", said, line, size)
+                yield Edit(place.with_stmt(at, replace(stmt, box=box)), "bounds", line, size)
     own = words_at(place, stmt)
     for cond in dict.fromkeys(conditions_of(stmt.value)):
         given = [(m, 1) for m in known.masks if in_sight(m, own)]
         for new, size in (*given, *neighbours(cond, own)):
             value = _with_mask(stmt.value, cond, new)
-            said = f"select({show_expr(new)}, …)"
             changed = replace(stmt, value=value)
-            yield Edit(place.with_stmt(at, changed), "bounds", said, line, size)
+            yield Edit(place.with_stmt(at, changed), "bounds", line, size)
     if stmt.op == "+=":
         for mask in masks_at(place.template, own, known):
             value = Select(mask, stmt.value, Literal(ZERO.value))
-            said = f"select({show_expr(mask)}, …, 0)"
-            yield Edit(place.with_stmt(at, replace(stmt, value=value)), "bounds", said, line, 2)
+            yield Edit(place.with_stmt(at, replace(stmt, value=value)), "bounds", line, 2)
 
 
 def masks_at(template: Template, words: Words, known: Donors) -> Iterator[Expr]:
@@ -234,10 +224,9 @@ def _guarded(template: Template, known: Donors) -> Iterator[Edit]:
                     continue
                 for cond, size in conditions:
                     block = (*place.body[:first], If(cond, inside), *place.body[last:])
-                    said = f'a guard "if {show_expr(cond)}"'
                     lines = tuple(line_of(s) for s in inside)
                     worth = size + (0 if last - first <= 2 else 1)
-                    yield Edit(place.put(block), "bounds", said, lines, worth)
+                    yield Edit(place.with_block(block), "bounds", lines, worth)
 
 
 def guards_at(place: Place, known: Donors) -> Iterator[tuple[Expr, int]]:
@@ -290,6 +279,5 @@ def _definitions(template: Template) -> Iterator[Edit]:
                 continue
             changed = Definition(definition.name, new, definition.span)
             rows = (*template.definitions[:at], changed, *template.definitions[at + 1 :])
-            said = f"{definition.name} = {show_expr(new)}"
             lines = (definition.span.line,) if definition.span else ()
-            yield Edit(replace(template, definitions=rows), "bounds", said, lines, size)
+            yield Edit(partial(replace, template, definitions=rows), "bounds", lines, size)

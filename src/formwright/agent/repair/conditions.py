@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 
 from formwright.agent.repair.designs import share
@@ -12,7 +13,6 @@ from formwright.agent.repair.points import drawn
 from formwright.agent.repair.walls import new_name
 from formwright.ir.expr import ZERO, Arith, Compare, Expr, Var, num
 from formwright.ir.rewrite import free_names, substitute
-from formwright.ir.show import show_expr
 from formwright.ir.template import Constraint, Decision, Requirement, Template
 from formwright.replay.expressions import divisions
 
@@ -34,14 +34,12 @@ def condition_edits(template: Template) -> Iterator[Edit]:
     yield from _copied(template)
     yield from _changed(template)
     for condition, size in new_conditions(template):
-        said = f"the condition {show_expr(condition)}"
-        yield Edit(with_condition(template, condition), "conditions", said, (), size)
+        yield Edit(partial(with_condition, template, condition), "conditions", (), size)
     yield from _menus(template)
     for at, constraint in enumerate(template.constraints):
         rows = (*template.constraints[:at], *template.constraints[at + 1 :])
         lines = (constraint.span.line,) if constraint.span else ()
-        said = f"without the constraint {constraint.name}"
-        yield Edit(replace(template, constraints=rows), "conditions", said, lines, 3)
+        yield Edit(partial(replace, template, constraints=rows), "conditions", lines, 3)
 
 
 def with_condition(template: Template, condition: Expr) -> Template:
@@ -60,16 +58,14 @@ def with_condition(template: Template, condition: Expr) -> Template:
 def _copied(template: Template) -> Iterator[Edit]:
     """A requirement that no constraint states, and a constraint that the proof may not use."""
     for requirement in template.requires:
-        edit = with_condition(template, requirement.condition)
-        if edit != template:
-            said = f"a constraint that states {requirement.name}"
-            yield Edit(edit, "conditions", said, (), 0)
+        stated = requirement.condition
+        if with_condition(template, stated) != template:
+            yield Edit(partial(with_condition, template, stated), "conditions", (), 0)
     for constraint in template.constraints:
         chip = any(n.startswith("chip.") for n in free_names(constraint.condition))
-        edit = with_condition(template, constraint.condition)
-        if not chip and edit != template:
-            said = f"a requirement that states {constraint.name}"
-            yield Edit(edit, "conditions", said, (), 0)
+        stated = constraint.condition
+        if not chip and with_condition(template, stated) != template:
+            yield Edit(partial(with_condition, template, stated), "conditions", (), 0)
 
 
 def _changed(template: Template) -> Iterator[Edit]:
@@ -91,11 +87,9 @@ def _changed(template: Template) -> Iterator[Edit]:
         both += [(r.condition, r.span) for r in template.requires]
         lines = tuple(span.line for c, span in both if c == condition and span)
         for new, size in neighbours(condition, words):
-            edit = _put(template, condition, new)
-            said = f"{show_expr(new)} in the place of {show_expr(condition)}"
             kept = share(substitute(new, flat), samples)
             worth = 0.5 if kept == 1 else 1 - kept
-            yield Edit(edit, "conditions", said, lines, size + worth)
+            yield Edit(partial(_put, template, condition, new), "conditions", lines, size + worth)
 
 
 def _put(template: Template, old: Expr, new: Expr) -> Template:
@@ -181,5 +175,4 @@ def _menus(template: Template) -> Iterator[Edit]:
             changed = Decision(decision.name, menu, decision.extra, decision.span)
             rows = (*template.decisions[:at], changed, *template.decisions[at + 1 :])
             lines = (decision.span.line,) if decision.span else ()
-            said = f"{decision.name} from {menu[0]} to {menu[-1]}"
-            yield Edit(replace(template, decisions=rows), "conditions", said, lines, 3)
+            yield Edit(partial(replace, template, decisions=rows), "conditions", lines, 3)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 from formwright.agent.repair.donors import Donors, all_words, in_sight, words_at
@@ -10,7 +11,6 @@ from formwright.agent.repair.expressions import Sized, Words, neighbours
 from formwright.agent.repair.places import Place, accesses_of, line_of, statements, with_access
 from formwright.ir.expr import Expr, Var
 from formwright.ir.program import Access, Apply
-from formwright.ir.show import show_access, show_expr
 from formwright.ir.template import Template
 
 
@@ -21,10 +21,14 @@ def index_edits(template: Template, known: Donors) -> Iterator[Edit]:
             words = words_at(place, stmt)
             for number, access in enumerate(accesses_of(stmt)):
                 for new, size in _accesses(place, access, words, known):
-                    changed = with_access(stmt, number, new)
-                    said = f"{show_access(new)} in the place of {show_access(access)}"
-                    yield Edit(place.with_stmt(at, changed), "index", said, (line_of(stmt),), size)
+                    yield Edit(
+                        partial(_put, place, at, stmt, number, new), "index", (line_of(stmt),), size
+                    )
     yield from _realised(template, known)
+
+
+def _put(place: Place, at: int, apply: Apply, number: int, new: Access) -> Template:
+    return place.with_stmt(at, with_access(apply, number, new))()
 
 
 def _accesses(
@@ -81,9 +85,8 @@ def _realised(template: Template, known: Donors) -> Iterator[Edit]:
                     kept, index=(*kept.index[:number], new, *kept.index[number + 1 :])
                 )
                 rows = (*template.realised[:at], changed, *template.realised[at + 1 :])
-                said = f"{show_expr(new)} in the place of {show_expr(index)} for {kept.stage}"
                 lines = (kept.span.line,) if kept.span else ()
-                yield Edit(replace(template, realised=rows), "index", said, lines, size)
+                yield Edit(partial(replace, template, realised=rows), "index", lines, size)
 
 
 def _of_name(known: Donors, extent: str) -> tuple[Expr, ...]:

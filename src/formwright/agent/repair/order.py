@@ -22,7 +22,6 @@ from formwright.ir.program import (
     Stmt,
     Wait,
 )
-from formwright.ir.show import show_stmt
 from formwright.ir.template import Template
 
 Sync = Barrier | Commit | Wait | Arrive | Await
@@ -36,13 +35,12 @@ def order_edits(template: Template, known: Donors) -> Iterator[Edit]:
     for place, at, stmt in statements(template):
         line = (line_of(stmt),)
         if _is_sync(stmt):
-            yield Edit(place.with_stmt(at), "order", f"without {_said(stmt)}", line)
+            yield Edit(place.with_stmt(at), "order", line)
             yield from _moved_sync(place, at, stmt)
             yield from _counted(place, at, stmt)
         if isinstance(stmt, Apply):
             changed = replace(stmt, asynchronous=not stmt.asynchronous)
-            said = "async" if changed.asynchronous else "not async"
-            yield Edit(place.with_stmt(at, changed), "order", said, line, 3)
+            yield Edit(place.with_stmt(at, changed), "order", line, 3)
     for place in places(template):
         yield from _moved(place)
         yield from _in_and_out(place)
@@ -54,17 +52,15 @@ def _put_in(place: Place, known: Donors) -> Iterator[Edit]:
     has_groups = _uses_groups(place.template.program)
     for at in range(len(place.body) + 1):
         lines = tuple(line_of(s) for s in place.body[max(0, at - 1) : at + 1])
-        yield Edit(place.with_inserted(at, Barrier()), "order", "a barrier more", lines)
+        yield Edit(place.with_inserted(at, Barrier()), "order", lines)
         for cond in conditions:
             new = If(cond, (Barrier(),))
-            said = f'a barrier more, in "{show_stmt(new).splitlines()[0]}"'
-            yield Edit(place.with_inserted(at, new), "order", said, lines, 2)
+            yield Edit(place.with_inserted(at, new), "order", lines, 2)
         if has_groups:
-            yield Edit(place.with_inserted(at, Commit()), "order", "a commit more", lines, 2)
+            yield Edit(place.with_inserted(at, Commit()), "order", lines, 2)
             for pending in _pendings(place.template):
                 new_wait = Wait(pending)
-                said = f"{show_stmt(new_wait)} more"
-                yield Edit(place.with_inserted(at, new_wait), "order", said, lines, 2)
+                yield Edit(place.with_inserted(at, new_wait), "order", lines, 2)
 
 
 def _pendings(template: Template) -> Iterator[Expr]:
@@ -93,16 +89,10 @@ def _is_sync(stmt: Stmt) -> bool:
     return isinstance(stmt, Barrier | Commit | Wait | Arrive | Await)
 
 
-def _said(stmt: Stmt) -> str:
-    if isinstance(stmt, If):
-        return f"the guarded {_said(stmt.body[0])}"
-    return show_stmt(stmt).splitlines()[0]
-
-
 def _moved_sync(place: Place, at: int, stmt: Stmt) -> Iterator[Edit]:
     """Taken out here and put in at any other place of a team."""
     line = (line_of(stmt),)
-    for other in places(place.with_stmt(at)):
+    for other in places(place.with_stmt(at)()):
         if not other.is_team:
             continue
         for gap in range(len(other.body) + 1):
@@ -110,17 +100,10 @@ def _moved_sync(place: Place, at: int, stmt: Stmt) -> Iterator[Edit]:
                 continue
             near = len(other.path) == len(place.path) and other.path == place.path
             size = 0 if near and abs(gap - at) <= 2 else 0.5
-            said = f"{_said(stmt)} elsewhere"
-            yield Edit(other.with_inserted(gap, stmt), "order", said, line, size)
+            yield Edit(other.with_inserted(gap, stmt), "order", line, size)
     if isinstance(stmt, If):
         for inner in stmt.body:
-            yield from _moved_sync_inner(place, at, inner)
-
-
-def _moved_sync_inner(place: Place, at: int, inner: Stmt) -> Iterator[Edit]:
-    yield Edit(
-        place.with_stmt(at, inner), "order", f"{_said(inner)} unguarded", (line_of(inner),), 1
-    )
+            yield Edit(place.with_stmt(at, inner), "order", (line_of(inner),))
 
 
 def _counted(place: Place, at: int, stmt: Stmt) -> Iterator[Edit]:
@@ -143,7 +126,7 @@ def _counted(place: Place, at: int, stmt: Stmt) -> Iterator[Edit]:
             pass
     for new, size in several:
         if new != stmt:
-            yield Edit(place.with_stmt(at, new), "order", _said(new), line, size)
+            yield Edit(place.with_stmt(at, new), "order", line, size)
 
 
 def _moved(place: Place) -> Iterator[Edit]:
@@ -156,9 +139,8 @@ def _moved(place: Place) -> Iterator[Edit]:
             if to == at or (to == at + 1 and _same(place.body, at)):
                 continue
             block = (*rest[:to], stmt, *rest[to:])
-            said = f'"{show_stmt(stmt).splitlines()[0]}" at another place of its block'
             size = 1 if abs(to - at) == 1 else 2
-            yield Edit(place.put(block), "order", said, (line_of(stmt),), size)
+            yield Edit(place.with_block(block), "order", (line_of(stmt),), size)
 
 
 def _same(body: Block, at: int) -> bool:
@@ -175,26 +157,14 @@ def _in_and_out(place: Place) -> Iterator[Edit]:
         if len(inner) > 1:
             last = replace(stmt, body=inner[:-1])
             first = replace(stmt, body=inner[1:])
-            yield Edit(
-                place.put((*before, last, inner[-1], *after)),
-                "order",
-                "the last statement of the block after it",
-                line,
-            )
-            yield Edit(
-                place.put((*before, inner[0], first, *after)),
-                "order",
-                "the first statement of the block before it",
-                line,
-            )
+            yield Edit(place.with_block((*before, last, inner[-1], *after)), "order", line)
+            yield Edit(place.with_block((*before, inner[0], first, *after)), "order", line)
         if after:
             more = replace(stmt, body=(*inner, after[0]))
-            said = "the next statement as the last of the block"
-            yield Edit(place.put((*before, more, *after[1:])), "order", said, line)
+            yield Edit(place.with_block((*before, more, *after[1:])), "order", line)
         if before:
             more = replace(stmt, body=(before[-1], *inner))
-            said = "the statement before as the first of the block"
-            yield Edit(place.put((*before[:-1], more, *after)), "order", said, line)
+            yield Edit(place.with_block((*before[:-1], more, *after)), "order", line)
 
 
 def _interchanged(place: Place) -> Iterator[Edit]:
@@ -205,10 +175,10 @@ def _interchanged(place: Place) -> Iterator[Edit]:
             inner = stmt.body[0]
             if isinstance(inner, For | If):
                 outer = replace(inner, body=(replace(stmt, body=inner.body),))
-                yield Edit(place.with_stmt(at, outer), "order", "two blocks interchanged", line, 2)
+                yield Edit(place.with_stmt(at, outer), "order", line, 2)
         if isinstance(stmt, Par) and stmt.kind == "grid" and len(stmt.vars) == 1:
             loop = For(stmt.vars[0], ZERO, stmt.extents[0], stmt.body, stmt.span)
-            yield Edit(place.with_stmt(at, loop), "order", "a loop in place of a grid", line, 2)
+            yield Edit(place.with_stmt(at, loop), "order", line, 2)
         if isinstance(stmt, For) and stmt.lo == ZERO:
             grid = Par("grid", (stmt.var,), (stmt.hi,), stmt.body, stmt.span)
-            yield Edit(place.with_stmt(at, grid), "order", "a grid in place of a loop", line, 3)
+            yield Edit(place.with_stmt(at, grid), "order", line, 3)

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import assert_never
 
+from formwright.agent.repair.edits import Make
 from formwright.ir.expr import Expr
 from formwright.ir.program import (
     Access,
@@ -44,13 +46,17 @@ class Place:
     is_team: bool
     put: Callable[[Block], Template]
 
-    def with_stmt(self, at: int, *stmts: Stmt) -> Template:
+    def with_stmt(self, at: int, *stmts: Stmt) -> Make:
         """``stmts`` in the place of statement ``at``."""
-        return self.put((*self.body[:at], *stmts, *self.body[at + 1 :]))
+        return self.with_block((*self.body[:at], *stmts, *self.body[at + 1 :]))
 
-    def with_inserted(self, at: int, *stmts: Stmt) -> Template:
+    def with_inserted(self, at: int, *stmts: Stmt) -> Make:
         """``stmts`` before statement ``at``."""
-        return self.put((*self.body[:at], *stmts, *self.body[at:]))
+        return self.with_block((*self.body[:at], *stmts, *self.body[at:]))
+
+    def with_block(self, block: Block) -> Make:
+        """Another block in its place, made when it is asked for."""
+        return partial(self.put, block)
 
 
 def places(template: Template) -> Iterator[Place]:

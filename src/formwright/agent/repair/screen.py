@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from time import thread_time
 
 from formwright.agent.repair.places import places
@@ -11,7 +11,7 @@ from formwright.base.diagnostics import InputError
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.inline import inlined
 from formwright.ir.template import Realised, Template
-from formwright.replay.adversary import adversarial
+from formwright.replay.adversary import adversarial, orderly
 from formwright.replay.code import compile_program
 from formwright.replay.compare import expected_cells
 from formwright.replay.expressions import has_asynchronous
@@ -34,11 +34,24 @@ SHRINKING = 2.0
 KEPT = 12
 """Trials that show a defect and are kept."""
 
+SURE = 12
+"""Values after which no more are tried, if enough of them show the fault."""
+
+OTHERWISE = 8
+"""Values of the right runs that other schedules are tried at."""
+
 SCHEDULES = 24
-"""Schedules of teams that each survivor is run under, beside the textual one."""
+"""Other schedules at each of them."""
+
+SEEKING_SCHEDULES = 240
+SEEKING = 4.0
+"""Schedules, and seconds, at values that the verifier refuted."""
+
+PASSING = 10
+"""Right runs of the textual order, and of other schedules, that candidates must pass too."""
 
 ENOUGH = 4
-"""Failing trials after which no further schedules are tried to find more."""
+"""Failing trials after which no more are looked for."""
 
 MORE = 48
 """Values that what passes all trials is run at as well."""
@@ -80,18 +93,46 @@ class Screen:
         self.runs = 0
         self._worst: dict[Trial, int] = {}
         self._more: list[Values] = list(drawn(self._faulty, seed + 1, MORE, larger=True))
-        deadline = thread_time() + seconds
-        chosen = list(self._chosen(seed))
-        right = [(v, o) for v in chosen if (o := self._first(v)) is not None]
-        if len(self.failing) < ENOUGH:
-            for values, outcome in right:
-                self._otherwise(values, outcome, deadline)
+        started = thread_time()
+        deadline = started + seconds
+        right = []
+        for count, values in enumerate(self._chosen(seed)):
+            first = self._first(values)
+            if first is not None:
+                right.append((values, first))
+            late = thread_time() - started
+            if late > seconds / 2 or (late > seconds / 6 and len(self.failing) >= ENOUGH):
+                break
+            if count >= SURE and len(self.failing) >= ENOUGH:
+                break
+        right.sort(key=lambda pair: pair[1].points)
+        if not self.failing:
+            for values, outcome in right[:OTHERWISE]:
+                self._otherwise(values, outcome, deadline, SCHEDULES)
         self.failing.sort(key=lambda t: t.cost)
         if self.failing:
             self._shrink(self.failing[0], min(deadline, thread_time() + SHRINKING))
+        self._order()
+
+    def _order(self) -> None:
+        """The cheapest first; of what passes a few of the textual order, then other schedules."""
         self.failing.sort(key=lambda t: t.cost)
-        self.passing.sort(key=lambda t: t.cost)
+        self.passing.sort(key=lambda t: (t.schedule != TEXTUAL, t.cost))
         del self.failing[KEPT:]
+        plain = [t for t in self.passing if t.schedule == TEXTUAL][:PASSING]
+        others = [t for t in self.passing if t.schedule != TEXTUAL]
+        self.passing = [*plain, *others[:: max(1, len(others) // PASSING)][:PASSING]]
+
+    def seek(self, values: Values) -> bool:
+        """Whether some schedule at ``values``, where the faulty program was refuted, shows it."""
+        first = self._first(values)
+        if first is not None:
+            deadline = thread_time() + SEEKING
+            self._otherwise(values, first, deadline, SEEKING_SCHEDULES)
+        if self.failing:
+            self._shrink(self.failing[0], thread_time() + SHRINKING)
+        self._order()
+        return bool(self.failing)
 
     def _shrink(self, trial: Trial, deadline: float) -> None:
         """Smaller values while the same schedule shows a defect: candidates meet them first."""
@@ -149,7 +190,7 @@ class Screen:
         self.passing.append(trial)
         return first
 
-    def _otherwise(self, values: Values, first: Outcome, deadline: float) -> None:
+    def _otherwise(self, values: Values, first: Outcome, deadline: float, most: int) -> None:
         """Other schedules, until one of them shows a defect."""
         agents = max(
             (int(values[p.name]) for p in self._faulty.scope.agents if p.name in values),
@@ -159,7 +200,7 @@ class Screen:
         if _has_team(self._faulty):
             several = adversarial(first.barriers, agents, has_asynchronous(self._faulty.program))
         for count, schedule in enumerate(several):
-            if count >= SCHEDULES or len(self.failing) >= ENOUGH or thread_time() > deadline:
+            if count >= most or len(self.failing) >= ENOUGH or thread_time() > deadline:
                 return
             trial = Trial(_frozen(values), schedule, first.points)
             if schedule != TEXTUAL and not self._try(trial, values):
@@ -248,16 +289,21 @@ class Screen:
         """How bad the faulty program is at its cheapest failing trial; 0 if it shows nothing."""
         return self._worst[self.failing[0]] if self.failing else 0
 
-    def distinguish(
-        self, candidate: Template, values: Values, schedules: Sequence[Schedule]
-    ) -> bool:
+    def distinguish(self, candidate: Template, values: Values) -> bool:
         """Keeps a trial at which ``candidate``, refuted elsewhere, shows a defect."""
         closed = _closed(candidate)
-        frozen = _frozen(values)
+        schedules: Iterable[Schedule] = orderly()
+        if _has_team(closed):
+            agents = max((int(values[p.name]) for p in closed.scope.agents), default=2)
+            several = adversarial(4, agents, has_asynchronous(closed.program))
+            schedules = islice(several, SEEKING_SCHEDULES)
+        deadline = thread_time() + SEEKING
         for schedule in schedules:
             outcome = self.outcome(closed, values, schedule)
-            if outcome is not None and outcome.status == "defect":
-                self.passing.insert(0, Trial(frozen, schedule, outcome.points))
+            if outcome is None or outcome.status == "budget" or thread_time() > deadline:
+                return False
+            if outcome.status == "defect":
+                self.passing.insert(0, Trial(_frozen(values), schedule, outcome.points))
                 return True
         return False
 

@@ -26,7 +26,6 @@ from formwright.ir.program import (
     Stmt,
     Value,
 )
-from formwright.ir.show import show_expr, show_stmt
 from formwright.ir.template import Template
 
 
@@ -37,23 +36,18 @@ def storage_edits(template: Template) -> Iterator[Edit]:
         match stmt:
             case Alloc(buffers):
                 for number, buffer in enumerate(buffers):
-                    for new, size, said in _buffers(place, buffer):
+                    for new, size in _buffers(place, buffer):
                         several = (*buffers[:number], new, *buffers[number + 1 :])
                         changed = replace(stmt, buffers=several)
-                        yield Edit(place.with_stmt(at, changed), "storage", said, line, size)
+                        yield Edit(place.with_stmt(at, changed), "storage", line, size)
                 yield from _inwards(place, at, stmt)
             case For() | Par() | If():
                 for inner, alloc in enumerate(stmt.body):
                     if isinstance(alloc, Alloc):
                         rest = replace(stmt, body=(*stmt.body[:inner], *stmt.body[inner + 1 :]))
-                        said = f"{_names(alloc)} allocated further out"
-                        yield Edit(place.with_stmt(at, alloc, rest), "storage", said, line, 2)
+                        yield Edit(place.with_stmt(at, alloc, rest), "storage", line, 2)
             case _:
                 pass
-
-
-def _names(alloc: Alloc) -> str:
-    return ", ".join(b.name for b in alloc.buffers)
 
 
 def _inwards(place: Place, at: int, alloc: Alloc) -> Iterator[Edit]:
@@ -63,29 +57,27 @@ def _inwards(place: Place, at: int, alloc: Alloc) -> Iterator[Edit]:
         if isinstance(stmt, For | Par | If):
             inner = replace(stmt, body=(alloc, *stmt.body))
             block = (*place.body[:at], *place.body[at + 1 : later], inner, *place.body[later + 1 :])
-            said = f"{_names(alloc)} allocated further in"
-            yield Edit(place.put(block), "storage", said, (line_of(alloc),), 2)
+            yield Edit(place.with_block(block), "storage", (line_of(alloc),), 2)
 
 
-def _buffers(place: Place, buffer: Buffer) -> Iterator[tuple[Buffer, int, str]]:
+def _buffers(place: Place, buffer: Buffer) -> Iterator[tuple[Buffer, int]]:
     words = words_at(place)
     if buffer.ring is not None:
         for new, size in neighbours(buffer.ring, words):
-            yield replace(buffer, ring=new), size, f"{buffer.name} ring {show_expr(new)}"
+            yield replace(buffer, ring=new), size
     for number, extent in enumerate(buffer.shape):
         others = [(e, 1) for e in _extents(place, buffer, number)]
         for new, size in (*others, *neighbours(extent, words)):
             if new != extent:
                 shape = (*buffer.shape[:number], new, *buffer.shape[number + 1 :])
-                said = f"{buffer.name} with the extent {show_expr(new)}"
-                yield replace(buffer, shape=shape), size, said
+                yield replace(buffer, shape=shape), size
     for dist in range(len(buffer.shape) + 1):
         if dist != buffer.dist:
-            yield replace(buffer, dist=dist), 2, f"{buffer.name} dist {dist}"
+            yield replace(buffer, dist=dist), 2
     homes = {"register": "scratch", "scratch": "shared", "shared": "scratch"}
     if buffer.home in homes:
         home = homes[buffer.home]
-        yield replace(buffer, home=home), 3, f"{buffer.name} in {home}"  # type: ignore[arg-type]
+        yield replace(buffer, home=home), 3  # type: ignore[arg-type]
 
 
 def _extents(place: Place, buffer: Buffer, number: int) -> Iterator[Expr]:
@@ -111,11 +103,10 @@ def update_edits(template: Template) -> Iterator[Edit]:
             for op in get_args(ApplyOp):
                 if op != stmt.op:
                     new = replace(stmt, op=op)
-                    yield Edit(place.with_stmt(at, new), "update", f'"{op}"', line)
+                    yield Edit(place.with_stmt(at, new), "update", line)
             for value, size in _values(stmt.value):
                 new = replace(stmt, value=value)
-                said = f'"{show_stmt(new)}"'
-                yield Edit(place.with_stmt(at, new), "update", said, line, size)
+                yield Edit(place.with_stmt(at, new), "update", line, size)
     yield from _first_values(template)
 
 
@@ -169,9 +160,8 @@ def _first_values(template: Template) -> Iterator[Edit]:
         )
         for place, at, stmt in statements(template):
             if name in place.buffers and _touches(stmt, name):
-                said = f'"{show_stmt(first)}" put in'
                 edit = place.with_inserted(at, first)
-                yield Edit(edit, "update", said, (line_of(stmt),), 2)
+                yield Edit(edit, "update", (line_of(stmt),), 2)
 
 
 def _touches(stmt: Stmt, name: str) -> bool:

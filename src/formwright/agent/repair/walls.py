@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from formwright.agent.repair.edits import Edit
 from formwright.agent.repair.places import places
 from formwright.ir.expr import Arith, Compare, Expr, Var, num
 from formwright.ir.program import Buffer
 from formwright.ir.rewrite import free_names
-from formwright.ir.show import show_expr
 from formwright.ir.template import Constraint, Template
 
 BYTES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "i32": 4, "i8": 1}
@@ -29,17 +29,15 @@ def wall_edits(template: Template) -> Iterator[Edit]:
             condition = Compare("<=", size, Var(f"chip.{field}"))
             if any(c.condition == condition for c in template.constraints):
                 continue
-            said = f"the wall {show_expr(condition)}"
             for at, constraint in enumerate(template.constraints):
                 if constraint.wall == field or f"chip.{field}" in free_names(constraint.condition):
                     rows = list(template.constraints)
                     rows[at] = replace(constraint, condition=condition, wall=field)
-                    edit = replace(template, constraints=tuple(rows))
                     lines = (constraint.span.line,) if constraint.span else ()
-                    yield Edit(edit, "walls", said, lines)
+                    yield Edit(partial(replace, template, constraints=tuple(rows)), "walls", lines)
             new = Constraint(new_name(template, "W"), condition, field)
-            edit = replace(template, constraints=(*template.constraints, new))
-            yield Edit(edit, "walls", said)
+            rows = [*template.constraints, new]
+            yield Edit(partial(replace, template, constraints=tuple(rows)), "walls")
 
 
 def _sizes(template: Template, home: str, in_bytes: bool) -> Iterator[Expr]:
