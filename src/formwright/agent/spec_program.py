@@ -49,8 +49,7 @@ class Written:
 def program_of(phases: tuple[Phase, ...], taken: frozenset[str]) -> Written:
     """``taken``: names of the scope and words of the language, which no loop may have."""
     naming = Naming(set(taken))
-    grids = {n for p in phases for n, _ in p.grid}
-    naming.taken -= grids
+    phases = tuple(_with_free_names(phase, naming) for phase in phases)
     crossing = _crossing(phases)
     program, realise = list[str](), list[str]()
     for phase in phases:
@@ -68,6 +67,22 @@ def program_of(phases: tuple[Phase, ...], taken: frozenset[str]) -> Written:
             _kept(line, phase, naming, crossing) for line in phase.lines if line.kind == "stage"
         ]
     return Written(tuple(program), tuple(realise))
+
+
+def _with_free_names(phase: Phase, naming: Naming) -> Phase:
+    """``phase`` with other names for indices of its grid that mean something already."""
+    names = dict[str, str]()
+    for name, _ in phase.grid:
+        names[name] = naming.inner(name, names.values())
+
+    def renamed(tie: str | None) -> str | None:
+        return tie if tie is None else names.get(tie, tie)
+
+    return Phase(
+        tuple((names[n], e) for n, e in phase.grid),
+        phase.lines,
+        {name: tuple(map(renamed, ties)) for name, ties in phase.ties.items()},
+    )
 
 
 def _crossing(phases: tuple[Phase, ...]) -> frozenset[str]:

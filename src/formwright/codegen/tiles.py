@@ -68,6 +68,8 @@ def specialised(tile: Tile, alloc: Alloc, block: Sequence[Stmt], context: Contex
         return None
     if any(_other_type(a, context) for apply in applies(block) for a in _every(apply)):
         return None
+    if not all(_whole_rows(apply, buffer) for apply in applies(block)):
+        return None
     found: set[tuple[Bound, ...]] = set()
     for apply in applies(block):
         if apply.destination.buffer == buffer.name:
@@ -83,6 +85,15 @@ def specialised(tile: Tile, alloc: Alloc, block: Sequence[Stmt], context: Contex
         return None
     row, column = found.pop()
     return replace(tile, row_bound=row, column_bound=column, special=True)
+
+
+def _whole_rows(apply: Apply, buffer: Buffer) -> bool:
+    """Not where a box has ends of its own (``l < min(L, N - p*L)``): only clips end a tile."""
+    extents = {v.name: v.extent for v in apply.box}
+    return all(
+        isinstance(last := access.index[-1], Var) and extents.get(last.name) == buffer.shape[-1]
+        for access in _of(apply, buffer.name)
+    )
 
 
 def _every(apply: Apply) -> tuple[Access, ...]:
