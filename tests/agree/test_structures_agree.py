@@ -29,7 +29,7 @@ from formwright.milp import exact
 from formwright.milp.solve import Solution, solve
 
 relaxed = settings(
-    max_examples=examples(60),
+    max_examples=examples(30),
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -5,7 +5,7 @@ the order of sums, products, ``min`` and ``max`` does not count. Equal forms are
 expressions with other forms may be equal too.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import assert_never
 
@@ -33,6 +33,11 @@ Factors = tuple[int, ...]
 Terms = dict[Factors, Fraction]
 """A sum: the coefficient of each product of numbered factors."""
 
+_MOST = 64
+"""Terms of a product that is multiplied out."""
+_DEEP = 3
+"""Roundings that are taken off one after the other."""
+
 _MIRRORED = {">": "<", ">=": "<="}
 
 
@@ -42,6 +47,7 @@ class Normal:
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {}
         self._exprs: dict[int, Expr] = {}
+        self._inverses: dict[int, int] = {}
         self._seen: dict[int, tuple[Expr, Terms]] = {}
 
     def terms(self, expr: Expr) -> Terms:
@@ -93,11 +99,27 @@ class Normal:
 
     def _product(self, a: Expr, b: Expr) -> Terms:
         left, right = self.terms(a), self.terms(b)
-        for one, other in ((left, right), (right, left)):
-            if set(one) <= {()}:
-                return _scaled(other, one.get((), Fraction(0)))
-        (f, c), (g, d) = self._single(a, left), self._single(b, right)
-        return {tuple(sorted((*f, *g))): c * d}
+        if len(left) * len(right) > _MOST:
+            left, right = self._single(a, left), self._single(b, right)
+        return self.times(left, right)
+
+    def times(self, a: Terms, b: Terms) -> Terms:
+        """Products of all pairs of terms; a factor and its inverse make 1."""
+        total: Terms = {}
+        for f, c in a.items():
+            for g, d in b.items():
+                factors = self._cancelled((*f, *g))
+                total[factors] = total.get(factors, Fraction(0)) + c * d
+        return {f: c for f, c in total.items() if c}
+
+    def _cancelled(self, factors: Factors) -> Factors:
+        left = list(factors)
+        for factor in factors:
+            inverse = self._inverses.get(factor)
+            if inverse in left and factor in left:
+                left.remove(factor)
+                left.remove(inverse)
+        return tuple(sorted(left))
 
     def _quotient(self, a: Expr, b: Expr) -> Terms:
         left, right = self.terms(a), self.terms(b)
@@ -106,16 +128,20 @@ class Normal:
         if not left:
             # It has no value where the divisor has none: not the number 0.
             return {(self._number(("zero over", self.key(b)), Arith("/", a, b)),): Fraction(1)}
-        factors, coefficient = self._single(b, right)
-        inverse = tuple(self._number(("over", g), Arith("/", ONE, self.factor(g))) for g in factors)
-        f, c = self._single(a, left)
-        return {tuple(sorted((*f, *inverse))): c / coefficient}
+        ((factors, coefficient),) = self._single(b, right).items()
+        inverse = tuple(map(self._inverse, factors))
+        return self.times(left, {inverse: 1 / coefficient})
 
-    def _single(self, expr: Expr, terms: Terms) -> tuple[Factors, Fraction]:
+    def _inverse(self, factor: int) -> int:
+        number = self._number(("over", factor), Arith("/", ONE, self.factor(factor)))
+        self._inverses[factor], self._inverses[number] = number, factor
+        return number
+
+    def _single(self, expr: Expr, terms: Terms) -> Terms:
         """A sum of one product as it is; a longer one as a factor of its own."""
         if len(terms) == 1:
-            return next(iter(terms.items()))
-        return (self._number(self._keyed(terms), expr),), Fraction(1)
+            return terms
+        return {(self._number(self._keyed(terms), expr),): Fraction(1)}
 
     def _atom(self, expr: Expr) -> object:
         match expr:
@@ -154,8 +180,8 @@ def _scaled(terms: Terms, by: Fraction) -> Terms:
 def never_above(part: Expr, whole: Expr, ranges: Mapping[str, Interval]) -> bool:
     """Whether ``part <= whole`` is shown at every point of ``ranges`` where both have a value.
 
-    Shown where what ``whole`` has over ``part`` is a sum of terms that are not negative; of a
-    maximum one argument of ``whole`` is enough, and all of ``part`` are needed.
+    Shown where the terms that ``whole`` has over ``part`` are at least 0 in sum; of a maximum one
+    argument of ``whole`` is enough, and all of ``part`` are needed.
     """
     parts = part.args if isinstance(part, MinMax) and part.op == "max" else (part,)
     wholes = whole.args if isinstance(whole, MinMax) and whole.op == "max" else (whole,)
@@ -165,9 +191,47 @@ def never_above(part: Expr, whole: Expr, ranges: Mapping[str, Interval]) -> bool
 def _below(part: Expr, whole: Expr, ranges: Mapping[str, Interval]) -> bool:
     normal = Normal()
     over = _added(normal.terms(whole), normal.terms(part), -1)
-    if all(_least(normal, f, c, ranges) >= 0 for f, c in over.items()):
+    over = _unrounded(normal, over, ranges)
+    if sum(_least(normal, f, c, ranges) for f, c in over.items()) >= 0:
         return True
     return bounds(Arith("-", whole, part), ranges).lo >= 0
+
+
+def _unrounded(normal: Normal, over: Terms, ranges: Mapping[str, Interval]) -> Terms:
+    """A lower bound of ``over``: where that meets a term with the other sign, a term that is not
+    negative goes for what it is at least, since rounding up only adds."""
+    found = dict(over)
+    for deep in range(1, _DEEP + 1):
+        for factors, coefficient in over.items():
+            # A term that was put in another's place has become another one.
+            if coefficient <= 0 or found.get(factors) != coefficient:
+                continue
+            if not _not_negative(normal, factors, ranges):
+                continue
+            for lower in _lower(normal, {factors: coefficient}, deep):
+                if all(found.get(f, Fraction(0)) < 0 for f in lower):
+                    del found[factors]
+                    found = _added(found, lower, 1)
+                    break
+    return found
+
+
+def _lower(normal: Normal, term: Terms, deep: int) -> Iterator[Terms]:
+    """What a term is at least: with one ``ceil(e)`` after the other as ``e``."""
+    if deep == 0 or len(term) != 1:
+        return
+    ((factors, coefficient),) = term.items()
+    for place, factor in enumerate(factors):
+        match normal.factor(factor):
+            case Round("ceil", inner):
+                rest = {(*factors[:place], *factors[place + 1 :]): coefficient}
+                lower = normal.times(rest, normal.terms(inner))
+                yield lower
+                yield from _lower(normal, lower, deep - 1)
+
+
+def _not_negative(normal: Normal, factors: Factors, ranges: Mapping[str, Interval]) -> bool:
+    return all(bounds(normal.factor(f), ranges).lo >= 0 for f in factors)
 
 
 def _least(

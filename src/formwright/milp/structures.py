@@ -23,8 +23,8 @@ from formwright.milp.structures_drop import kept
 from formwright.milp.structures_floors import floors
 from formwright.milp.structures_knee import Lines, lines, single
 
-_STEP = 8
-"""Lines that are opened before the best cost is looked at again; a quarter of all later on."""
+_STEP = 2
+"""One of so many lines that are open, and one more, is opened before the next look at the best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _led(costing: Costing, along: Lines, least: Array) -> int:
     order = np.argsort(floor, kind="stable")
     opened = 0
     while opened < along.count:
-        step = order[opened : opened + max(_STEP, opened // 4)]
+        step = order[opened : opened + 1 + opened // _STEP]
         step = step[floor[step] <= costing.ceiling]
         if not len(step):
             break

@@ -6,12 +6,13 @@ import numpy as np
 
 from formwright.ir.expr import Expr, Var
 from formwright.ir.int_arrays import Array
+from formwright.ir.rewrite import map_children
 from formwright.ir.structures import Menu, Ordered
 from formwright.milp.algebra import symmetric, unified
 from formwright.milp.declared import Declared, Used, held, reopened, unused
 from formwright.milp.enumerate import Search
 from formwright.milp.listing import NotListedError, Points
-from formwright.milp.monotone import reads, replaced
+from formwright.milp.monotone import reads
 
 
 def classes(
@@ -55,12 +56,20 @@ def _joined(labels: Array, relations: Sequence[Array]) -> Array:
             return labels
 
 
-def through(task: Search, objective: Expr, by: Sequence[Expr]) -> Expr:
+def through(objective: Expr, by: Sequence[Expr]) -> Expr:
     """``objective`` with a name in the place of each of ``by``: ``$by.0``, ``$by.1``, …"""
     whole, *parts = unified([objective, *by])
-    for number, part in enumerate(parts):
-        whole = replaced(whole, part, Var(f"$by.{number}"))
-    return whole
+    names = {id(part): Var(f"$by.{number}") for number, part in enumerate(parts)}
+    seen: dict[int, Expr] = {}
+
+    def go(expr: Expr) -> Expr:
+        if id(expr) in names:
+            return names[id(expr)]
+        if id(expr) not in seen:
+            seen[id(expr)] = map_children(expr, go)
+        return seen[id(expr)]
+
+    return go(whole)
 
 
 def reads_decision(task: Search, expr: Expr, names: frozenset[str]) -> bool:
@@ -70,7 +79,7 @@ def reads_decision(task: Search, expr: Expr, names: frozenset[str]) -> bool:
 
 
 def _menu(points: Points, objective: Expr, menu: Menu) -> Array | str:
-    rest = through(points.task, objective, menu.by)
+    rest = through(objective, menu.by)
     if reads_decision(points.task, rest, frozenset((menu.decision,))):
         return f"the cost reads {menu.decision} elsewhere too"
     try:

@@ -23,7 +23,7 @@ def kept(
 ) -> tuple[Array, Used]:
     """Those of the points ``among`` that stay. Each stands for all points of its label."""
     task = points.task
-    rest = through(task, objective, drop.by)
+    rest = through(objective, drop.by)
     if reads_decision(task, rest, frozenset(points.places)):
         return among, reopened(declared, "the cost reads decisions elsewhere too")
     ranges = ranges_of(task)
