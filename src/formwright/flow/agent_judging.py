@@ -30,6 +30,9 @@ from formwright.proof.verdict import LIMITS, Proof
 FINDINGS: Final = 12
 """Of one text, that are kept and go back."""
 
+SCREENED: Final = "screened"
+"""The verdict of kernel source that nothing keeps from being built and tested."""
+
 REPEATED: Final = "again"
 """The verdict of a text that this run has looked at before."""
 
@@ -144,7 +147,7 @@ def _judge(
     if proposal.language == "text":
         findings = (Finding("answer", "words, where a template was asked for"),)
     if findings or proposal.language == "c":
-        verdict = findings[0].stage if findings else "source"
+        verdict = findings[0].stage if findings else SCREENED
         return nothing | {"verdict": verdict, "findings": _plain(findings)}
     _, template = _read(whole)
     about = nothing | {"digest": template_digest(template), "name": template.name}

@@ -14,6 +14,7 @@ from formwright.agent.protocol import Proposal
 from formwright.base.diagnostics import InputError
 from formwright.base.files import write_text
 from formwright.contract.problem import Workload
+from formwright.flow.agent_judging import SCREENED
 from formwright.flow.agent_room import Made, Room
 from formwright.measure.programs import Native, Program
 from formwright.measure.timing import Plan
@@ -32,7 +33,7 @@ def try_kernels(room: Room, generation: int, proposals: Sequence[Proposal], aske
     """Those of ``proposals`` (the answer to request ``asked``) that are C and passed the screen."""
     for number, proposal in enumerate(proposals[: room.agent.proposals]):
         made = next((m for m in room.made if m.step == f"judge/{asked}/{number}"), None)
-        if proposal.language == "c" and made is not None and made.verdict == "source":
+        if proposal.language == "c" and made is not None and made.verdict == SCREENED:
             _try(room, proposal, made, f"{asked}-{number}")
 
 
