@@ -13,7 +13,17 @@ from formwright.agent.repair import Mended
 from formwright.agent.rules.join import joined
 from formwright.agent.specification import plain_templates
 from formwright.agent.standing import best_first
-from formwright.agent.ways import ANSWERING, HELPFUL, Way, developed, packed, start, steps, twice
+from formwright.agent.ways import (
+    ANSWERING,
+    HELPFUL,
+    IN_PANELS,
+    Way,
+    developed,
+    packed,
+    start,
+    steps,
+    twice,
+)
 from formwright.agent.words import diagnosis_words, mechanism_words
 from formwright.base.diagnostics import InputError, render_all
 from formwright.base.source import Source
@@ -123,9 +133,11 @@ def _ways(request: Request, draws: random.Random) -> Iterator[tuple[tuple[str, .
     for parent, found in ways:
         yield from (((parent.name,), way) for way in found[-1:])
     for parent, found in ways:
-        panels = packed(found[-1]) if found else None
-        if panels is not None:
-            yield (parent.name,), panels
+        if found:
+            in_panels = [w for w in developed(parent, IN_PANELS) if "panels" in w.rules][-1:]
+            for panels in (packed(found[-1]), *in_panels):
+                if panels is not None:
+                    yield (parent.name,), panels
     for parent, found in ways:
         yield from (((parent.name,), way) for way in reversed(found[:-1]))
     for one in parents[:1]:

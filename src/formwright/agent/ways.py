@@ -16,9 +16,18 @@ POINTS: Final = 20_000
 REPEATED: Final = 6
 """How often one rule is applied on a way; each has its places, and some make new ones."""
 
-DEVELOPING: Final = ("narrow", "keep", "hoist", "copy", "fuse", "partial-results", "block-lanes")
-"""The rules that take a plain program to one that keeps what it needs and uses vectors, in their
-order; an agent's rows come last."""
+DEVELOPING: Final = (
+    *("narrow", "keep", "hoist", "copy", "fuse"),
+    *("partial-results", "block-lanes", "block-rows"),
+)
+"""The rules that take a plain program to one that keeps what it needs, uses vectors and has rows of
+an agent in registers, in their order."""
+
+IN_PANELS: Final = (
+    *("narrow", "keep", "hoist", "copy", "fuse"),
+    *("panels", "partial-results", "block-lanes", "block-rows"),
+)
+"""The same with panels of what several agents read by rows."""
 
 HELPFUL: Final = {
     "core": ("keep", "hoist", "partial-results", "block-lanes", "block-rows", "open-menu"),
@@ -67,25 +76,25 @@ def start(template: Template) -> Way:
     return Way(template, (), ())
 
 
-def developed(template: Template) -> Iterator[Way]:
-    """The way through ``DEVELOPING`` and ``block-rows``: where each rule that did something led.
+def developed(template: Template, names: Sequence[str] = DEVELOPING) -> Iterator[Way]:
+    """The way through ``names``: where each rule that did something led, nearest first.
 
     Of the places where a rule fits the first one is taken, again and again.
     """
     rules = {rule.name: rule for rule in RULES}
     way = start(template)
-    for name in DEVELOPING:
+    for name in names:
         further = _repeated(way, rules[name], REPEATED)
         if further is not way:
             yield further
         way = further
-    further = _repeated(way, rules["block-rows"], REPEATED)
-    if further is not way:
-        yield further
 
 
 def packed(way: Way) -> Way | None:
-    """``way`` with panels in the place of what its innermost loops step over, if they do."""
+    """``way`` with panels in the place of what its innermost loops step over, if they do.
+
+    Panels that come before the partial results are those of :data:`IN_PANELS`.
+    """
     if not steps_over_rows(way.template):
         return None
     rules = {rule.name: rule for rule in RULES}

@@ -8,13 +8,14 @@ from formwright.agent.rules.loops import FUSE, INTERCHANGE, SPLIT, SPREAD
 from formwright.agent.rules.menu_rules import CLOSE_MENU, OPEN_MENU, TIE
 from formwright.agent.rules.narrow import NARROW
 from formwright.agent.rules.pack import PACK
+from formwright.agent.rules.panels import PANELS
 from formwright.agent.rules.partial import PARTIAL_SUMS
 from formwright.agent.rules.phases import PHASES
 from formwright.agent.rules.rule import Rule, Variant
 from formwright.agent.rules.slots import ADD_SLOTS
 
 RULES: tuple[Rule, ...] = (
-    *(NARROW, KEEP, HOIST, COPY, FUSE, PARTIAL_SUMS, BLOCK_LANES, BLOCK_ROWS),
+    *(NARROW, KEEP, HOIST, COPY, FUSE, PANELS, PARTIAL_SUMS, BLOCK_LANES, BLOCK_ROWS),
     *(PACK, STRIP, SPREAD, PHASES, SPLIT, INTERCHANGE, ADD_SLOTS, PREFETCH, STREAM),
     *(OPEN_MENU, TIE, CLOSE_MENU),
 )

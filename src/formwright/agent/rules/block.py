@@ -31,7 +31,7 @@ STRIPS = (1, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True, slots=True)
-class _Space:
+class Space:
     """The name at ``path`` that is blocked, with what it runs over."""
 
     path: Path
@@ -45,18 +45,18 @@ class _Space:
         return minus(self.hi, self.lo)
 
 
-def _forks(template: Template) -> Iterator[_Space]:
+def forks(template: Template) -> Iterator[Space]:
     for path, stmt in walk(template.program):
         if isinstance(stmt, Par) and stmt.kind == "grid":
             for name, extent in zip(stmt.vars, stmt.extents, strict=True):
                 if not is_blocked(template, extent):
-                    yield _Space(path, stmt, name, ZERO, extent)
+                    yield Space(path, stmt, name, ZERO, extent)
 
 
-def _loops(template: Template) -> Iterator[_Space]:
+def loops(template: Template) -> Iterator[Space]:
     for path, stmt in walk(template.program):
         if isinstance(stmt, For) and not is_blocked(template, stmt.hi):
-            yield _Space(path, stmt, stmt.var, stmt.lo, stmt.hi)
+            yield Space(path, stmt, stmt.var, stmt.lo, stmt.hi)
 
 
 def is_blocked(template: Template, extent: Expr) -> bool:
@@ -72,18 +72,18 @@ def along_rows(body: Block, name: str) -> bool:
     for stmt in statements(body):
         if isinstance(stmt, Apply):
             for access in accesses(stmt.value):
-                found |= bool(access.index) and _steps_by_one(access.index[-1], name)
+                found |= bool(access.index) and steps_by_one(access.index[-1], name)
                 if any(name in free_names(i) for i in access.index[:-1]):
                     return False
     return found
 
 
-def _steps_by_one(index: Expr, name: str) -> bool:
+def steps_by_one(index: Expr, name: str) -> bool:
     following = substitute(index, {name: plus(Var(name), ONE)})
     return is_name(index, name) or (name in free_names(index) and minus(following, index) == ONE)
 
 
-def _blocked(template: Template, space: _Space, *, last: bool) -> Template | None:
+def blocked(template: Template, space: Space, *, last: bool) -> Template | None:
     fresh = Fresh(template)
     size = fresh.var(*_sizes(space.name, last=last))
     block = fresh.var(*(("p", "q") if last else ("b",)), f"{space.name}b")
@@ -115,7 +115,7 @@ def _blocked(template: Template, space: _Space, *, last: bool) -> Template | Non
     return opened(changed, size.name, LANES if last else _menu(template, space))
 
 
-def _menu(template: Template, space: _Space) -> tuple[int, ...]:
+def _menu(template: Template, space: Space) -> tuple[int, ...]:
     """Rows; few of them where the agent has rows of another index too."""
     assert isinstance(space.stmt, Par)
     rows = {d.name for d in template.decisions if d.menu[-1] <= ROWS[-1]}
@@ -128,7 +128,7 @@ def _sizes(name: str, *, last: bool) -> tuple[str, ...]:
     return (f"L{name}", f"Lanes_{name}") if last else (f"{stem}r", f"R{name}", f"Rows_{name}")
 
 
-def _other_extent(space: _Space, name: str, count: Expr, body: tuple[Stmt, ...]) -> Par:
+def _other_extent(space: Space, name: str, count: Expr, body: tuple[Stmt, ...]) -> Par:
     assert isinstance(space.stmt, Par)
     at = space.stmt.vars.index(space.name)
     names, extents = list(space.stmt.vars), list(space.stmt.extents)
@@ -138,7 +138,7 @@ def _other_extent(space: _Space, name: str, count: Expr, body: tuple[Stmt, ...])
 
 def _rows(template: Template) -> Iterator[Change]:
     """Blocks of indices that save reads; where none of a grid does, of each for its registers."""
-    spaces = [s for s in _forks(template) if not along_rows(s.stmt.body, s.name)]
+    spaces = [s for s in forks(template) if not along_rows(s.stmt.body, s.name)]
     reused = [(s, sorted(_reused(s))) for s in spaces]
     saving = {s.path for s, what in reused if what}
     for space, what in sorted(reused, key=lambda r: -len(r[1])):
@@ -146,7 +146,7 @@ def _rows(template: Template) -> Iterator[Change]:
         alone = not any(is_blocked(template, e) for e in space.stmt.extents)
         if not what and (space.path in saving or not alone):
             continue
-        made = _blocked(template, space, last=False)
+        made = blocked(template, space, last=False)
         if made is not None:
             told = (
                 f"one read of {', '.join(what)} serves all of them"
@@ -156,7 +156,7 @@ def _rows(template: Template) -> Iterator[Change]:
             yield Change(made, f"an agent has a block of {space.name}: {told}")
 
 
-def _reused(space: _Space) -> frozenset[str]:
+def _reused(space: Space) -> frozenset[str]:
     """What agents share and no read names the index of: read once for a block of it."""
     local = allocated(space.stmt.body)
     read = [
@@ -171,16 +171,16 @@ def _reused(space: _Space) -> frozenset[str]:
 
 
 def _lanes(template: Template) -> Iterator[Change]:
-    for space in (*_forks(template), *_loops(template)):
-        if along_rows(space.stmt.body, space.name) and _writes_by(space):
-            made = _blocked(template, space, last=True)
+    for space in (*forks(template), *loops(template)):
+        if along_rows(space.stmt.body, space.name) and writes_by(space):
+            made = blocked(template, space, last=True)
             if made is not None:
                 yield Change(
                     made, f"cells of {space.name} side by side, a block of them in vectors"
                 )
 
 
-def _writes_by(space: _Space) -> bool:
+def writes_by(space: Space) -> bool:
     """Whether each cell of the name ends in a place of its own: a reduction over it does not."""
     local = allocated(space.stmt.body)
     outside = [
@@ -204,7 +204,7 @@ def _strips(template: Template) -> Iterator[Change]:
             inside = least(size, minus(extent, times(block, size)))
             value = {name: plus(times(block, size), cell)}
             loop = For(cell.name, ZERO, inside, _substituted(stmt.body, value))
-            space = _Space(path, stmt, name, ZERO, extent)
+            space = Space(path, stmt, name, ZERO, extent)
             fork = _other_extent(space, block.name, ceil_div(extent, size), (loop,))
             realised = tuple(
                 replace(r, index=tuple(substitute(i, value) for i in r.index))

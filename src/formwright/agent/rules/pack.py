@@ -33,16 +33,35 @@ def _packs(template: Template) -> Iterator[Change]:
     """Reads that step from row to row first: what they step over, panels do not have."""
     found = sorted(_reads(template), key=lambda r: not r[2])
     for path, panel, _ in found:
-        stmt = at(template.program, path)
-        assert isinstance(stmt, Apply)
-        name, alloc, fill, read = _packed(template, panel)
-        reading = replace(stmt, value=swapped(stmt.value, Read(panel.access), Read(read)))
-        program = splice(template.program, path, (reading,))
-        tensor = panel.access.buffer
         yield Change(
-            replace(template, program=(alloc, fill, *program)),
-            f"{tensor} is copied into panels {name}, each in one piece, in front of all",
+            _with_panels(template, path, panel),
+            f"{panel.access.buffer} is copied into panels, each in one piece, in front of all",
         )
+
+
+def packed_by(template: Template, cell: str) -> tuple[Template, tuple[str, ...]]:
+    """Panels for all inputs that step from row to row by ``cell``; the names of those."""
+    done = list[str]()
+    while True:
+        found = (
+            (path, panel)
+            for path, panel, _ in _reads(template)
+            if panel.cell == cell and panel.place < len(panel.access.index) - 1
+        )
+        path, panel = next(found, (None, None))
+        if path is None or panel is None:
+            return template, tuple(done)
+        template = _with_panels(template, path, panel)
+        done.append(panel.access.buffer)
+
+
+def _with_panels(template: Template, path: Path, panel: _Panel) -> Template:
+    stmt = at(template.program, path)
+    assert isinstance(stmt, Apply)
+    alloc, fill, read = _packed(template, panel)
+    reading = replace(stmt, value=swapped(stmt.value, Read(panel.access), Read(read)))
+    program = splice(template.program, path, (reading,))
+    return replace(template, program=(alloc, fill, *program))
 
 
 def _reads(template: Template) -> Iterator[tuple[Path, _Panel, bool]]:
@@ -103,7 +122,7 @@ def _quotient(start: Expr, width: Expr) -> Expr | None:
     return None
 
 
-def _packed(template: Template, panel: _Panel) -> tuple[str, Alloc, Par, Access]:
+def _packed(template: Template, panel: _Panel) -> tuple[Alloc, Par, Access]:
     fresh = Fresh(template)
     access, place = panel.access, panel.place
     name = fresh.name(f"{access.buffer}p", f"{access.buffer}_panels")
@@ -126,7 +145,7 @@ def _packed(template: Template, panel: _Panel) -> tuple[str, Alloc, Par, Access]
     )
     inner = [i for n, i in enumerate(access.index) if n != place]
     read = Access(name, (panel.block, *inner, Var(panel.cell)))
-    return name, Alloc((buffer,)), Par("grid", (block.name,), (count,), (fill,)), read
+    return Alloc((buffer,)), Par("grid", (block.name,), (count,), (fill,)), read
 
 
 PACK = Rule(
