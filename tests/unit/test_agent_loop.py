@@ -1,0 +1,192 @@
+"""Generations: when a run ends, what the next request asks for, which decisions stay open."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_rooms import GEMV, SHAPE, Scripted, room_at
+from formwright.agent.budget import Budget, Ledger
+from formwright.agent.protocol import Reply, Request, Spent
+from formwright.base.source import Source
+from formwright.contract.agent import Agent
+from formwright.flow import agent_generation
+from formwright.flow.agent_groups import coupled, holding
+from formwright.flow.agent_judging import judge_all
+from formwright.flow.agent_loop import improve
+from formwright.flow.agent_requests import ask
+from formwright.flow.agent_results import result_of
+from formwright.flow.agent_room import Made
+from formwright.flow.candidates import Candidate
+from formwright.flow.loop import Tally
+from formwright.flow.setting import Proved
+from formwright.lang import load
+from formwright.lang.parser import parse
+
+GOOD = load("gemv_rows")[0].text
+
+
+def refuses(_: Request) -> Reply:
+    return Reply((), Spent(calls=1), "the model refused: I cannot help with that\x07")
+
+
+def test_a_proposer_that_never_answers_ends_the_run_with_its_words(tmp_path: Path) -> None:
+    script = Scripted([refuses] * 9)
+    with room_at(tmp_path, script, agent=Agent(generations=9, patience=2)) as room:
+        assert improve(room) == "2 generation(s) in a row gained nothing"
+        assert [r.kind for r in script.asked] == ["new", "new"]
+        assert all(r.contract.startswith('operator = "gemv"') for r in script.asked)
+        assert "I cannot help" in script.asked[1].journal[0]
+        assert all(line.isprintable() for line in room.lines)
+        assert result_of(room, "so").as_json()["requests"] == 2
+
+
+def test_a_spent_budget_ends_the_run_before_the_next_generation(tmp_path: Path) -> None:
+    def charged(_: Request) -> Reply:
+        room.setting.ledger.charge(Spent(calls=1))
+        return Reply((), Spent(calls=1), "nothing")
+
+    script = Scripted([charged] * 9)
+    with room_at(tmp_path, script, agent=Agent(patience=9)) as room:
+        room.setting.ledger = Ledger(Budget(calls=2))
+        assert improve(room) == "the budget is spent: 2 of 2 calls"
+        assert len(script.asked) == 2
+    with room_at(tmp_path, Scripted([charged] * 9), agent=Agent(patience=9)) as room:
+        # A run that goes on ends where it ended, whatever it may spend now.
+        assert improve(room) == "the budget is spent: 2 of 2 calls"
+
+
+def test_what_failed_goes_into_the_next_request(tmp_path: Path) -> None:
+    script = Scripted([["no template at all"], refuses, refuses])
+    with room_at(tmp_path, script, agent=Agent(repairs=0, patience=2)) as room:
+        improve(room)
+        assert room.made[0].verdict == "parse"
+        (found,) = script.asked[1].findings
+        assert found.stage == "parse"
+
+
+def test_requests_say_the_level_and_what_was_tried(tmp_path: Path) -> None:
+    script = Scripted([refuses])
+    with room_at(tmp_path, script, agent=Agent(proposals=5)) as room:
+        room.asked = 1
+        judge_all(room, 0, [], 1)
+        room.level = "schedule"
+        room.made.append(made("gemv_rows"))
+        ask(room, "adapt")
+        (request,) = script.asked
+        assert request.data["level"] == "schedule"
+        assert request.data["wanted"] == 5
+        assert request.data["tried"] == ["gemv_rows"]
+        assert request.number == 2
+
+
+CAUSE: dict[str, Any] = {"action": "lower", "kind": "bottleneck moved"}
+
+
+@pytest.mark.parametrize(
+    ("gained", "cause", "level"),
+    [
+        (True, None, "mapping"),
+        (True, {"action": "new"}, "mapping"),
+        (True, CAUSE, "schedule"),
+        (False, None, "schedule"),
+    ],
+)
+def test_the_next_template_is_asked_for_one_level_lower(
+    tmp_path: Path, gained: bool, cause: dict[str, Any] | None, level: str
+) -> None:
+    with room_at(tmp_path, Scripted([])) as room:
+        agent_generation._next_level(room, gained, cause)
+        assert room.level == level
+        agent_generation._next_level(room, False, None)
+        agent_generation._next_level(room, False, None)
+        assert room.level == "schedule"  # the lowest that templates exist for
+
+
+def test_a_gain_is_beyond_the_noise(tmp_path: Path) -> None:
+    with room_at(tmp_path, Scripted([])) as room:
+        tally = room.tally(SHAPE)
+        assert not agent_generation._gained(room, SHAPE, None)
+        tally.seconds |= {"old": 1.0}
+        assert agent_generation._gained(room, SHAPE, None)
+        tally.seconds |= {"new": 0.99}
+        assert not agent_generation._gained(room, SHAPE, "old")
+        tally.seconds |= {"newer": 0.5}
+        assert agent_generation._gained(room, SHAPE, "old")
+
+
+TWO = """template two : operator -> mapping
+
+object part
+  "An agent has a row in parts."
+
+scope
+  workload  y[N] = sum(k < K) W[N,k] * x[k]
+  extents   N >= 1, K >= 0
+  chip      cores >= 1, l1_bytes >= 1024
+
+decisions
+  T in {1, 2, 4}
+  L in {4, 8}
+  U in {1, 2}
+
+constraints
+  C1 wall l1_bytes: T * 4 <= chip.l1_bytes
+  C2: L * U <= 16
+
+program
+  par grid (i) in ceil(N/T):
+    alloc acc[T] register
+    acc[r] = 0
+    for k in 0 .. K:
+      acc[r] += W[i*T+r, k] * x[k] over (r < min(T, N - i*T))
+    y[i*T+r] = acc[r] clip
+"""
+
+
+def made(key: str, **changes: Any) -> Made:
+    plain = Made(
+        key=key,
+        digest=key * 3,
+        language="fw",
+        generation=0,
+        parents=(),
+        rule="rule",
+        proposer="scripted",
+        why="",
+        verdict="proved",
+        step="judge/1/0",
+    )
+    return replace(plain, **changes)
+
+
+def test_decisions_that_a_condition_ties_together_are_one_group() -> None:
+    assert coupled(parse(Source("two.fw", TWO))) == [frozenset({"T"}), frozenset({"L", "U"})]
+
+
+def test_groups_are_kept_carried_and_reopened_by_evidence(tmp_path: Path) -> None:
+    """The parent had T and L; the child has U besides, tied to L."""
+    template = parse(Source("two.fw", TWO))
+    with room_at(tmp_path, Scripted([])) as room:
+        parent, child = made("parent"), made("child", parents=("parent" * 3,))
+        room.made += [parent, child]
+        room.setting.templates["child"] = Proved(Source("two.fw", TWO), template, {})
+        tally: Tally = room.tally(SHAPE)
+        tally.candidates["p"] = Candidate("p", "parent", {"T": 4, "L": 8}, 1.0, tmp_path)
+        tally.seconds["p"] = 1.0
+        assert holding(room, SHAPE, 0, ["child"]) == {"child": {"T": 4}}
+        first = room.setting.journal.known("groups/small/0")["child"]
+        assert first["carried"] == [["L", "U"]]
+        # Slower than the parent with the parent's value: the group is reopened.
+        tally.candidates["c"] = Candidate("c", "child", {"T": 4, "L": 8, "U": 1}, 1.0, tmp_path)
+        tally.seconds["c"] = 1.5
+        assert holding(room, SHAPE, 1, ["child"]) == {"child": {}}
+        second = room.setting.journal.known("groups/small/1")["child"]
+        assert second["reopened"] == [["T"]]
+        assert "1.5 times" in second["why"]
+        # Faster: it stays.
+        tally.seconds["c"] = 0.5
+        assert holding(room, SHAPE, 2, ["child"]) == {"child": {"T": 4}}
+        assert holding(room, SHAPE, 3, ["parent"]) == {}
+    assert GEMV.operator == "gemv"
