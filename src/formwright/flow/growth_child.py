@@ -97,7 +97,7 @@ def main(arguments: list[str]) -> int:
     try:
         write_json(Path(out) / RESULT, ran(Path(path), Path(out), population, began))
     except InputError as error:
-        print(error, file=sys.stderr)
+        print("; ".join(d.message for d in error.diagnostics), file=sys.stderr)
         return 1
     return 0
 
