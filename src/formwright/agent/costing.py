@@ -20,6 +20,7 @@ from formwright.agent.cost_terms import (
     chip,
     choice,
     is_num,
+    largest,
     least,
     minus,
     mul,
@@ -138,7 +139,9 @@ class _Writer:
         walk = walked(template.program)
         tensors = frozenset(g.name for g in template.globals)
         cycles = Cycles(walk.buffers, tensors, self.coefficient)
-        memory = self.define(_memory(), "memory", "memory_rate")
+        agents = [mul([loop.count for loop in g.loops]) for g in walk.grids if g.loops]
+        busy = self.define(least(chip("cores"), at_least_one(_most(agents))), "busy", "busy_cores")
+        memory = self.define(_memory(busy), "memory", "memory_rate")
         seen = set[str]()
         issued, again, forks = list[Expr](), list[Expr](), 0
         for grid in walk.grids:
@@ -151,7 +154,7 @@ class _Writer:
             forks += bool(grid.loops)
         time = [
             quotient(add(issued), chip("clock")),
-            mul([self.coefficient("stream"), self._once(memory)]),
+            mul([self.coefficient("stream"), self._once(memory, busy)]),
         ]
         if again:
             time.append(mul([self.coefficient("reread"), add(again)]))
@@ -202,25 +205,31 @@ class _Writer:
         seconds = mul([again.moved, choice(above(held, chip("l1_bytes")), slow, num(0))])
         return self.define(seconds, f"again_{again.buffer}")
 
-    def _once(self, memory: Expr) -> Expr:
+    def _once(self, memory: Expr, busy: Expr) -> Expr:
         """Seconds for each tensor of the workload, once, from where all of them fit."""
         moved = self.define(add(list(_tensor_bytes(self.template))), "moved", "moved_bytes")
-        cores = chip("cores")
         rate = choice(
             above(mul([num(2), moved]), chip("l3_bytes")),
             memory,
             choice(
-                above(moved, mul([cores, chip("l2_bytes")])),
-                mul([cores, chip("l3_bandwidth")]),
-                mul([cores, chip("l2_bandwidth")]),
+                above(moved, mul([busy, chip("l2_bytes")])),
+                mul([busy, chip("l3_bandwidth")]),
+                mul([busy, chip("l2_bandwidth")]),
             ),
         )
         far = self.define(rate, "far", "far_rate")
         return quotient(moved, far)
 
 
-def _memory() -> Expr:
-    return least(chip("dram_bandwidth"), mul([chip("cores"), chip("core_dram_bandwidth")]))
+def _memory(busy: Expr) -> Expr:
+    return least(chip("dram_bandwidth"), mul([busy, chip("core_dram_bandwidth")]))
+
+
+def _most(agents: list[Expr]) -> Expr:
+    found: Expr = num(1)
+    for count in agents:
+        found = largest(found, count)
+    return found
 
 
 def _tensor_bytes(template: Template) -> Iterator[Expr]:
