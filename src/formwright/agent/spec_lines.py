@@ -6,6 +6,7 @@ shorter reduction: later terms are never read.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal as OneOf
 
 from formwright.agent.rules.values import (
@@ -13,13 +14,12 @@ from formwright.agent.rules.values import (
     is_zero,
     names_of,
     parts,
-    product,
     swapped,
 )
 from formwright.contract.contract import Contract
 from formwright.contract.formulas import workload_of
 from formwright.ir.expr import ONE, ZERO, Arith, Compare, Expr, Var
-from formwright.ir.program import Access, Op, Read, Select, Value
+from formwright.ir.program import Access, Literal, Op, Read, Select, Value
 from formwright.ir.rewrite import accesses, map_value, substitute
 from formwright.ir.template import Workload
 
@@ -176,7 +176,7 @@ def with_parts(lines: tuple[Line, ...], taken: frozenset[str]) -> tuple[Line, ..
         # Cells behind a causal bound are filled too, with what nobody reads: bounded as well.
         part = Line(name, "part", free, (), "sum", value)
         read = Read(Access(name, tuple(Var(n) for n, _ in free)))
-        new = product(((read, False), *rest))
+        new = _in_order(((read, False), *rest))
         found += [part, replace(line, value=swapped(line.value, old, new))]
     return tuple(found)
 
@@ -187,10 +187,21 @@ def _shared(line: Line) -> tuple[Value, Value, tuple[tuple[Value, bool], ...]] |
     terms = factors(line.value)
     for index, _ in reversed(line.free):
         still = tuple(t for t in terms if index not in names_of(t[0]))
-        value = product(still)
+        value = _in_order(still)
         if len(still) < len(terms) and _is_heavy(value) and names_of(value) & _reduced(line):
             return line.value, value, tuple(t for t in terms if t not in still)
     return None
+
+
+def _in_order(terms: tuple[tuple[Value, bool], ...]) -> Value:
+    """The product, multiplied and divided as the line does it: nothing else could overflow."""
+    value: Value | None = None
+    for factor, down in terms:
+        if value is None:
+            value = Op("/", (Literal(Fraction(1)), factor)) if down else factor
+        else:
+            value = Op("/" if down else "*", (value, factor))
+    return value if value is not None else Literal(Fraction(1))
 
 
 def _reduced(line: Line) -> frozenset[str]:
