@@ -90,11 +90,20 @@ def solve(
             "--structures/--no-structures", help="Leave out what the template shows it may."
         ),
     ] = True,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option("--scenario", help="A workload of several, on one chip: decode:M=1."),
+    ] = None,
+    join: Annotated[
+        Literal["sum", "worst"], typer.Option("--join", help="Of scenarios: what is least.")
+    ] = "sum",
     json_: Json = False,
 ) -> int:
     """The best design of a template or a chain for one workload and chip, with its bound."""
     if names_chain(file):
         return solve_chain_file(file, chip, set_, solver, time_limit, monolithic, json_)
+    if scenario:
+        return _solve_scenarios(file, chip, set_, scenario, join, structures, json_)
     from formwright.flow.solving import solve_template
     from formwright.report.solutions import print_solution, solution_as_json
 
@@ -104,6 +113,26 @@ def solve(
     else:
         print_solution(console(), solution)
     return HELD if solution.status == "optimal" else NOT_MET
+
+
+def _solve_scenarios(
+    file: str,
+    chip: str,
+    set_: str,
+    scenarios: list[str],
+    join: Literal["sum", "worst"],
+    structures: bool,
+    json_: bool,
+) -> int:
+    from formwright.flow.solving import solve_workloads
+    from formwright.report.solutions import print_scenarios, scenarios_as_json
+
+    found = solve_workloads(file, chip, set_, scenarios, join, structures)
+    if json_:
+        emit_json(scenarios_as_json(found))
+    else:
+        print_scenarios(console(), found)
+    return HELD if found.status == "optimal" else NOT_MET
 
 
 def check(

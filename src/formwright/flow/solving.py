@@ -1,8 +1,9 @@
 """Solve and check by names: a template, a chip, settings as text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.flow.chips import open_chip
 from formwright.flow.parameters import bind, parse_settings, split_chip_settings
 from formwright.ir.expr import Scalar
@@ -10,6 +11,7 @@ from formwright.ir.template import Template
 from formwright.lang import load
 from formwright.milp.check import CheckResult, check
 from formwright.milp.solve import Solution, solve
+from formwright.milp.structures_scenarios import Join, ScenarioSolution, solve_scenarios
 
 Method = Literal["auto", "milp", "enumerate"]
 
@@ -46,6 +48,33 @@ def solve_template(
         time_limit=time_limit,
         structures=structures,
     )
+
+
+def solve_workloads(
+    reference: str,
+    chip: str,
+    settings: str,
+    scenarios: Sequence[str],
+    join: Join = "sum",
+    structures: bool = True,
+) -> ScenarioSolution:
+    """A design for each of some workloads: ``NAME:M=1`` has the extents of ``settings`` and these.
+
+    Raises :class:`InputError` for a scenario without a name, or of a name that stands twice.
+    """
+    _, template = load(reference)
+    found: dict[str, dict[str, Scalar]] = {}
+    faults: list[Diagnostic] = []
+    for text in scenarios:
+        name, colon, own = (part.strip() for part in text.partition(":"))
+        if not colon or not name.isidentifier() or name in found:
+            twice = "stands twice" if name in found else "is not NAME:EXTENT=INTEGER,…"
+            faults.append(Diagnostic(f'--scenario "{text}" {twice}', None, "as in decode:M=1"))
+            continue
+        found[name] = bound(template, chip, ",".join(t for t in (settings, own) if t))
+    if faults:
+        raise InputError(faults)
+    return solve_scenarios(template, found, join, structures=structures)
 
 
 def check_assignment(reference: str, chip: str, settings: str, assignment: str) -> CheckResult:

@@ -7,6 +7,7 @@ from rich.console import Console
 from formwright.milp.check import CheckResult
 from formwright.milp.declared import used_as_json
 from formwright.milp.solve import Solution
+from formwright.milp.structures_scenarios import ScenarioSolution
 
 
 def solution_as_json(s: Solution) -> dict[str, Any]:
@@ -84,6 +85,43 @@ def _print_work(console: Console, s: Solution) -> None:
             markup=False,
             soft_wrap=True,
         )
+
+
+def scenarios_as_json(s: ScenarioSolution) -> dict[str, Any]:
+    """Stable keys of ``formwright solve --scenario … --json``."""
+    return {
+        "schema": 1,
+        "status": s.status,
+        "objective": None if s.objective is None else float(s.objective),
+        "objective_exact": None if s.objective is None else str(s.objective),
+        "evidence": "modelled",
+        "bound_kind": "exact",
+        "shared": s.shared,
+        "scenarios": {
+            n: {"assignment": dict(a), "cost": float(s.costs[n])} for n, a in s.assignments.items()
+        },
+        "evaluations": s.evaluations,
+        "structures": used_as_json(s.structures),
+        "seconds": s.seconds,
+        "note": s.note,
+    }
+
+
+def print_scenarios(console: Console, s: ScenarioSolution) -> None:
+    """The designs of all scenarios, what they share, and what finding them took."""
+    console.print(f"[bold]{s.status}[/bold]: {len(s.assignments)} scenarios")
+    lines = [f"{s.note}"] if s.note else []
+    if s.objective is not None:
+        lines.append(f"together {seconds_text(float(s.objective))} (modelled)")
+    for name, assignment in s.assignments.items():
+        picked = ", ".join(f"{n} = {v}" for n, v in assignment.items())
+        lines.append(f"{name}: {seconds_text(float(s.costs[name]))}: {picked}")
+    if s.shared:
+        lines.append("shared: " + ", ".join(f"{n} = {v}" for n, v in s.shared.items()))
+    lines.append(f"{s.evaluations:,} designs costed, {s.seconds * 1e3:.1f} ms")
+    lines += [f"{u.text}: {u.verdict} ({u.title}): {u.why}" for u in s.structures]
+    for text in lines:
+        console.print(f"  {text}", markup=False, soft_wrap=True)
 
 
 def check_as_json(result: CheckResult) -> dict[str, Any]:
