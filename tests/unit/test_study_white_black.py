@@ -3,7 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from threading import Lock
+from time import sleep
 from typing import Any
 
 import pytest
@@ -11,8 +14,11 @@ import pytest
 from formwright.base.diagnostics import InputError
 from formwright.base.digest import digest
 from formwright.cli.main import run
+from formwright.contract.matching import matches
+from formwright.contract.operators import operator
 from formwright.flow import study_final, study_white_black
 from formwright.flow.blackbox_evaluator import Evaluator
+from formwright.flow.blackbox_quiet import Quiet
 from formwright.flow.study_results import (
     Found,
     Row,
@@ -25,6 +31,8 @@ from formwright.flow.study_results import (
     standing_of,
 )
 from formwright.flow.study_tasks import SEARCHERS, TASKS, Budget, Plan, chosen_plan
+from formwright.flow.study_templates import template_of
+from formwright.flow.study_workers import run_jobs
 from formwright.report.study_white_black import summary, write_white_black
 
 CALLS: list[str] = []
@@ -74,7 +82,7 @@ def no_kernels() -> Iterator[None]:
 
 def small(**changes: Any) -> Plan:
     plan = Plan(
-        tasks=TASKS[:2],
+        tasks=tuple(replace(t, template="decode_attention_heads") for t in TASKS[:2]),
         searchers=("flow", "random", "kernel-tuner-greedy"),
         seeds=3,
         budget=Budget(4, 1e9),
@@ -253,6 +261,16 @@ def test_names_that_are_none_are_all_told(capsys: pytest.CaptureFixture[str]) ->
     assert "optuna-tpe" in told
 
 
+def test_what_the_library_makes_of_decode_attention_is_the_template_of_its_tasks() -> None:
+    contract = operator("decode_attention").contract()
+    template = template_of(TASKS[0].template, contract)
+    assert not matches(template, contract)
+    assert template.cost is not None
+    assert template_of(TASKS[0].template, contract) == template
+    assert {"Gr"} < {d.name for d in template.decisions}
+    assert template_of("packed_gemm", operator("gemm").contract()).name == "packed_gemm"
+
+
 def test_the_plan_has_the_tasks_of_the_claim() -> None:
     plan = chosen_plan()
     assert [t.extents["S"] for t in plan.tasks if "S" in t.extents] == [512, 1024, 2048, 4096]
@@ -260,3 +278,63 @@ def test_the_plan_has_the_tasks_of_the_claim() -> None:
     assert plan.searchers == SEARCHERS
     assert plan.seeds == 5
     assert chosen_plan(("gemm",), ("random", "flow")).searchers == ("flow", "random")
+
+
+def test_a_timing_is_alone_and_no_kernel_is_built_twice() -> None:
+    """Threads that build and time as searches do; the log of who did what is then looked at."""
+    quiet, log, guard = Quiet(), [], Lock()
+
+    def note(*what: Any) -> None:
+        with guard:
+            log.append(what)
+
+    def search(number: int) -> None:
+        for kernel in ("a", "b", "c"):
+            with quiet.mine(kernel):
+                note("build", number)
+                sleep(0.001)
+                note("built", number)
+                with quiet.alone():
+                    note("time", number)
+                    sleep(0.001)
+                    note("timed", number)
+
+    run_jobs([("random", partial(search, n)) for n in range(6)], 3, quiet)
+    assert len(log) == 6 * 3 * 4
+    for place, (what, number) in enumerate(log):
+        if what == "time":
+            assert log[place + 1] == ("timed", number)
+    building: set[int] = set()
+    for what, number in log:
+        if what == "time":
+            assert building <= {number}
+        if what == "build":
+            building.add(number)
+        if what == "built":
+            building.discard(number)
+
+
+def test_one_search_of_kernel_tuner_at_a_time_and_a_fault_ends_all() -> None:
+    quiet, running, most = Quiet(), [0], [0]
+
+    def tuned() -> None:
+        running[0] += 1
+        most[0] = max(most[0], running[0])
+        sleep(0.002)
+        running[0] -= 1
+
+    run_jobs([("kernel-tuner-greedy", tuned)] * 4 + [("random", lambda: None)], 3, quiet)
+    assert most[0] == 1
+    later: list[int] = []
+
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    def endless() -> None:
+        while True:
+            with quiet.mine("kernel"):
+                later.append(1)
+
+    with pytest.raises(ZeroDivisionError):
+        run_jobs([("random", endless), ("flow", broken)], 2, quiet)
+    assert later

@@ -7,6 +7,7 @@ done is charged what the first one was.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from formwright.base.digest import digest
 from formwright.codegen import build, detect_target, emit_c
 from formwright.codegen.target import Target
 from formwright.contract.contract import Contract
+from formwright.flow.blackbox_quiet import Quiet
 from formwright.flow.journal import Journal
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
@@ -56,6 +58,7 @@ class Evaluator:
     shapes: Sequence[Mapping[str, int]]
     threads: int
     seed: int
+    quiet: Quiet | None = None
     target: Target = field(default_factory=detect_target)
     _sources: dict[str, Any] = field(default_factory=dict)
     _workloads: dict[str, SymmetricWorkload] = field(default_factory=dict)
@@ -68,12 +71,27 @@ class Evaluator:
         template: Template,
         assignment: Mapping[str, int],
     ) -> Evaluation:
-        """The ``timing``-th measurement of a design at ``extents``."""
+        """The ``timing``-th measurement of a design at ``extents``.
+
+        With a ``quiet`` it is called from within its ``work``.
+        """
         key, emitted, emission = self._emit(template, assignment)
         if isinstance(emitted, str):
             return Evaluation(key, None, emitted, emission)
+        with nullcontext() if self.quiet is None else self.quiet.mine(key):
+            return self._evaluated(task, extents, timing, key, emitted, emission)
+
+    def _evaluated(
+        self,
+        task: str,
+        extents: Mapping[str, int],
+        timing: int,
+        key: str,
+        emitted: Any,
+        cost: float,
+    ) -> Evaluation:
         built = self.journal.step(f"build/{key}", partial(self._build, key, emitted))
-        cost = emission + built["seconds"]
+        cost += built["seconds"]
         if "error" in built:
             return Evaluation(key, None, built["error"], cost)
         library = self.out / built["library"]
@@ -84,7 +102,7 @@ class Evaluator:
         if valid["verdict"] != "held":
             return Evaluation(key, None, f"{valid['verdict']}: {valid['message']}", cost)
         timed = self.journal.step(
-            f"time/{task}/{key}/{timing}", partial(self._time, library, task, extents, timing)
+            f"time/{task}/{key}/{timing}", partial(self._alone, library, task, extents, timing)
         )
         cost += timed["took"]
         return Evaluation(key, timed.get("seconds"), timed.get("failure", ""), cost)
@@ -165,6 +183,12 @@ class Evaluator:
             "seconds": found.seconds,
             "runs": len(found.runs),
         }
+
+    def _alone(
+        self, library: Path, task: str, extents: Mapping[str, int], timing: int
+    ) -> dict[str, Any]:
+        with nullcontext() if self.quiet is None else self.quiet.alone():
+            return self._time(library, task, extents, timing)
 
     def _time(
         self, library: Path, task: str, extents: Mapping[str, int], timing: int

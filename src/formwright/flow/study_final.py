@@ -89,7 +89,7 @@ def result_of(
     control = tuple(_found(room, "copied", n, s, timed) for n, s in enumerate(copied))
     return TaskResult(
         name=room.task.name,
-        template=room.task.template,
+        template=room.template.name,
         extents=dict(room.task.extents),
         designs=len(room.space.points),
         proof=room.proof,

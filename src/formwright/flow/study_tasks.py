@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from formwright.base.diagnostics import Diagnostic, InputError, nearest
+from formwright.flow.study_templates import MADE
 
 SEARCHERS: Final = (
     "flow",
@@ -20,7 +21,8 @@ SEARCHERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operator at one shape, and the template whose designs are searched.
+    """An operator at one shape, and the template whose designs are searched: one that ships, or
+    ``library``, what the rules make of the contract.
 
     ``copied_from`` are the extents of the neighbour whose best assignment is the control: another
     task where one has them, else a shape at which the solver alone chooses.
@@ -65,7 +67,7 @@ def _decode(history: int, neighbour: int) -> Task:
     return Task(
         f"decode-{history}",
         "decode_attention",
-        "decode_attention_heads",
+        MADE,
         {**heads, "S": history},
         {**heads, "S": neighbour},
     )

@@ -17,6 +17,7 @@ from formwright.contract.matching import typed_for
 from formwright.contract.operators import operator
 from formwright.flow.blackbox_evaluator import Evaluator
 from formwright.flow.blackbox_flow import best_by_model, defaults
+from formwright.flow.blackbox_quiet import Quiet
 from formwright.flow.blackbox_search import Asking, BudgetSpentError, Step, best_steps
 from formwright.flow.blackbox_space import Space, space_of
 from formwright.flow.chips import open_chip
@@ -28,9 +29,13 @@ from formwright.flow.study_final import final, result_of
 from formwright.flow.study_results import TaskResult, WhiteBlack
 from formwright.flow.study_searching import Room, run_searcher
 from formwright.flow.study_tasks import Plan, Task
+from formwright.flow.study_templates import template_of
+from formwright.flow.study_workers import run_jobs
 from formwright.ir.inline import inlined
-from formwright.lang import load
+from formwright.lang.format import format_template
 
+WORKERS = 2
+"""Searches at a time: on more, building would outrun the one that may time."""
 AHEAD = 128
 """Designs up to which a space is built ahead, and how many times over it must be asked for."""
 ASKED_TIMES = 2
@@ -48,14 +53,19 @@ def run_white_black(plan: Plan, out: Path, listener: Listener) -> WhiteBlack:
     start = monotonic()
     with Journal(out / "journal.jsonl") as journal:
         _identify(journal, plan, out)
-        rooms = [_room(journal, plan, out, task, listener) for task in plan.tasks]
+        quiet = Quiet()
+        rooms = [_room(journal, plan, out, task, listener, quiet) for task in plan.tasks]
         for room in rooms:
             _ahead(room)
-        for seed in range(plan.seeds):
-            for room in rooms:
-                for searcher in plan.searchers:
-                    _searched(room, searcher, seed)
-        results = tuple(_task(room, rooms) for room in rooms)
+        jobs = [
+            (searcher, partial(_searched, room, searcher, seed))
+            for seed in range(plan.seeds)
+            for room in rooms
+            for searcher in plan.searchers
+        ]
+        run_jobs(jobs, WORKERS, quiet)
+        with quiet.work():
+            results = tuple(_task(room, rooms) for room in rooms)
         kernels = sum(e["key"].startswith("build/") for e in journal.entries)
         return WhiteBlack(
             chip=rooms[0].chip_name,
@@ -91,17 +101,23 @@ def _identify(journal: Journal, plan: Plan, out: Path) -> None:
         )
 
 
-def _room(journal: Journal, plan: Plan, out: Path, task: Task, listener: Listener) -> Room:
+def _room(
+    journal: Journal, plan: Plan, out: Path, task: Task, listener: Listener, quiet: Quiet
+) -> Room:
     listener.stage("reading the chip (a first detection takes about 15 s)")
     chip = journal.step("chip", lambda: _chip(plan.chip))
     values: dict[str, Any] = {n: _number(v) for n, v in chip["values"].items()}
     values["chip.cores"] = plan.threads
-    template = load(task.template)[1]
     contract = operator(task.operator).contract()
+    template = template_of(task.template, contract)
     listener.stage(f"proving {template.name}")
     told = journal.step(
-        f"template/{task.template}",
-        lambda: {"proof": prove(template).verdict, "digest": digest(inlined(template))},
+        f"template/{task.operator}/{task.template}",
+        lambda: {
+            "proof": prove(template).verdict,
+            "digest": digest(inlined(template)),
+            "text": format_template(template),
+        },
     )
     _must_hold(task, told, digest(inlined(template)), out)
     typed = typed_for(template, contract)
@@ -117,7 +133,7 @@ def _room(journal: Journal, plan: Plan, out: Path, task: Task, listener: Listene
         template=template,
         space=space_of(typed, bind(typed, values, task.extents, chip["name"])),
         evaluator=Evaluator(
-            journal, out, contract, shapes, plan.threads, _seed(contract_digest(contract))
+            journal, out, contract, shapes, plan.threads, _seed(contract_digest(contract)), quiet
         ),
         proof=told["proof"],
     )

@@ -1,0 +1,28 @@
+"""The template of a study's task: one that ships, or what the library makes of the contract."""
+
+from typing import Final
+
+from formwright.agent.costing import with_cost
+from formwright.agent.specification import plain_templates
+from formwright.agent.ways import developed
+from formwright.base.diagnostics import fail
+from formwright.contract.contract import Contract
+from formwright.ir.template import Template
+from formwright.lang import load
+
+MADE: Final = "library"
+"""In the place of a name: the first plain template of the contract, by all rules of the library
+that fit, with the cost that is written for it. Nobody has tuned it."""
+
+
+def template_of(name: str, contract: Contract) -> Template:
+    """The template called ``name``, or made of ``contract`` where that is :data:`MADE`."""
+    if name != MADE:
+        return load(name)[1]
+    plain = plain_templates(contract, f"{contract.operator}_plain")[0]
+    made = plain
+    for way in developed(plain):
+        made = way.template
+    if made is plain:
+        raise fail(f"no rule of the library does anything for {contract.operator}")
+    return with_cost(made)
