@@ -108,20 +108,23 @@ def test_comments_of_the_shelf_are_not_shown(tmp_path: Path) -> None:
 
 
 def test_what_judges_is_fixed_at_the_start(tmp_path: Path) -> None:
-    path = problem_file(tmp_path)
+    path, second = problem_file(tmp_path), tmp_path / "second.toml"
+    second.write_text(PROBLEM.replace("small", "second"))
 
     async def talk(ask: Asker, supervisor: Supervisor) -> None:
         path.write_text(PROBLEM.replace("N = 96", "N = 1").replace('"gemv"', '"gemm"'))
-        shown = (await ask("problem_show"))["problems"][0]
+        shown, other = (await ask("problem_show"))["problems"]
+        assert (shown["name"], other["name"]) == ("small", "second")
         assert shown["workloads"][0] == {"name": "one", "extents": {"N": 96, "K": 160}}
         assert shown["operator"] == "gemv"
-        other = await ask("parse", template="softmax_rows")
-        assert other["matches"] is False
-        assert other["differences"]
-        wrong = await ask.finished(await ask("qualify", template=WRONG))
+        read = await ask("parse", template="softmax_rows", problem="small")
+        assert read["matches"] is False
+        assert read["differences"]
+        assert "say which problem" in told(await ask("qualify", template=WRONG))
+        wrong = await ask.finished(await ask("qualify", template=WRONG, problem="second"))
         assert "is refuted" in told(wrong)
 
-    in_process(tmp_path, talk, path)
+    in_process(tmp_path, talk, path, second)
 
 
 def test_without_a_problem_nothing_is_built(tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ WAITING: Final = 16
 """Jobs that wait for their turn; more are refused."""
 SHORT_RUNNING: Final = 4
 """Short calls that are answered at one time; others wait."""
-KEPT: Final = 200
+KEPT: Final = 100
 """Jobs whose results are kept; older ones are forgotten (their folders stay)."""
-LINE_BYTES: Final = 4 << 20
+LINE_BYTES: Final = 2 << 20
 """A line that a child may say; a result is one."""
 WORDS: Final = 2_000
 """Characters of a reason that is given with a template."""

@@ -3,16 +3,23 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from formwright.base.diagnostics import fail
-from formwright.base.files import write_text
+from formwright.base.diagnostics import InputError, fail
+from formwright.contract.matching import matches
 from formwright.contract.problem import Workload
+from formwright.flow.adopting import adopt, proof_entry
 from formwright.flow.journal import Journal
-from formwright.flow.run import open_setting, prove_templates
+from formwright.flow.proving import prove
+from formwright.flow.run import open_setting
 from formwright.flow.setting import Setting
+from formwright.ir.template import Template
+from formwright.lang import parse
 from formwright.mcp.asked import Asked
 from formwright.mcp.binding import Say, chip_of
+from formwright.mcp.limits import LIMITS
 from formwright.mcp.sources import find_source
+from formwright.proof.verdict import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +57,28 @@ def opened(asked: Asked, say: Say) -> Iterator[Opened]:
         raise fail("that needs a problem: contract, reference and benchmark are its own")
     workload = asked.problem.workload(asked.workload)
     source = find_source(asked.template, asked.population)
-    path = asked.folder / "template.fw"
-    write_text(path, source.text)
+    template = parse(source)
     problem = replace(
         asked.problem.problem,
-        templates=(str(path),),
+        templates=(),
+        agent=None,
         chip=chip_of(asked),
         workloads=(workload,),
     )
+    differences = matches(template, problem.contract)
+    if differences:
+        raise InputError(differences, source)
     with Journal(asked.folder / "journal.jsonl") as journal:
         heard = Heard(say)
         setting = open_setting(problem, asked.folder, journal, heard)
-        prove_templates(setting)
-        yield Opened(setting, workload, str(path), heard)
+        proof = journal.step(f"prove/{template.name}", lambda: _proof(template, say))
+        if proof["verdict"] != "proved":
+            told = f"{template.name} is {proof['verdict']}: {', '.join(proof['open'])}"
+            raise fail(told, template.span, "see fw_prove and fw_counterexample")
+        adopt(setting, template.name, source, template, proof)
+        yield Opened(setting, workload, template.name, heard)
+
+
+def _proof(template: Template, say: Say) -> dict[str, Any]:
+    limits = Limits(whole=LIMITS["prove"].seconds / 2)
+    return proof_entry(prove(template, progress=say, limits=limits))

@@ -14,6 +14,7 @@ from formwright.mcp import shapes
 from formwright.mcp.answers import answered, job_shape, outcome, refused, result
 from formwright.mcp.asked import Method
 from formwright.mcp.checking import Call, settled
+from formwright.mcp.child import Ended
 from formwright.mcp.fixed import Fixed
 from formwright.mcp.jobs import Job, Supervisor
 from formwright.mcp.waiting import wait_for
@@ -76,8 +77,19 @@ class Tools:
         self, problem: Problem = ""
     ) -> Annotated[CallToolResult, shapes.Problems]:
         """The session's problems: contract, formula, workloads, chip; and the language in brief."""
-        more = {"population": self.fixed.population, "out": str(self.fixed.out)}
-        return await self._short(shapes.Problems, Call("problem", problem=problem), **more)
+        found: list[Any] = []
+        ended = Ended("done")
+        for name in [problem] if problem else [*self.fixed.problems] or [""]:
+            try:
+                asked = settled(Call("problem", problem=name), self.fixed)
+            except InputError as error:
+                return refused(shapes.Problems, error, self.fixed.out)
+            ended = await self.supervisor.ask(asked)
+            found += ended.answer.get("problems", ())
+            if ended.state != "done":
+                break
+        places = {"population": self.fixed.population, "out": str(self.fixed.out)}
+        return answered(shapes.Problems, ended, problems=found, **places)
 
     async def parse(
         self, template: Template, problem: Problem = ""

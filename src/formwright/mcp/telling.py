@@ -1,7 +1,7 @@
 """Diagnostics and proofs as plain data for answers: cut to size, and without folders."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from formwright.report.lanes import lane_lines
 
 TEXT: int = 4_000
 """Characters of one message."""
-COUNTEREXAMPLES: int = 50
+COUNTEREXAMPLES: int = 20
 """Of one proof."""
-TRACE: int = 400
+TRACE: int = 200
 """Lines of one run."""
+LINE: int = 200
+"""Characters of one of them."""
 
 
 def faults_of(error: InputError, folder: Path) -> list[dict[str, Any]]:
@@ -75,6 +77,10 @@ def _open(o: Obligation, numbers: dict[str, int]) -> dict[str, Any]:
     }
 
 
+def _cut(lines: Sequence[str]) -> list[str]:
+    return [line[:LINE] for line in lines[:TRACE]]
+
+
 def counterexamples_data(obligations: Iterable[Obligation]) -> list[dict[str, Any]]:
     """As :class:`formwright.mcp.shapes.Counterexample`, one for each."""
     found = []
@@ -90,8 +96,8 @@ def counterexamples_data(obligations: Iterable[Obligation]) -> list[dict[str, An
                 "text": met.text[:TEXT],
                 "values": dict(met.values),
                 "replayed": met.replayed,
-                "trace": list(met.trace[:TRACE]),
-                "drawing": "\n".join(drawn[:TRACE]),
+                "trace": _cut(met.trace),
+                "drawing": "\n".join(_cut(drawn)),
             }
         )
     return found

@@ -17,6 +17,7 @@ from formwright.mcp.opening import Opened, opened
 from formwright.mcp.telling import without
 from formwright.mcp.work_facts import tell_measured, tell_qualified
 from formwright.milp.check import check, objective_of
+from formwright.qualify.timing import notes
 
 
 def build_text(asked: Asked, say: Say) -> dict[str, Any]:
@@ -148,6 +149,7 @@ def _qualified(
         "baselines": timed,
         "missing_baselines": {n: p["failure"] for n, p in programs.items() if "failure" in p},
         "speedup": {n: _interval(r) for n, r in timing["ratios"].items()},
+        "notes": list(notes(timing)),
         "evidence": {
             "template": "proved",
             "binary": "tested" if held else "none",
