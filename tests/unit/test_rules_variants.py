@@ -1,7 +1,11 @@
 """Rules over templates: what each does to a text, and that what comes out is a template."""
 
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +22,7 @@ from formwright.lang.parser import parse
 from rule_samples import DECODE, GEMM, GEMV, SOFTMAX, TILES, sample
 
 BY_NAME = {rule.name: rule for rule in RULES}
+TESTS = Path(__file__).parents[1]
 SHIPPED = ("gemv_rows", "decode_attention_heads", "direct_gemm", "softmax_rows")
 
 
@@ -66,6 +71,26 @@ def test_the_same_template_gives_the_same_variants() -> None:
     assert once == again
 
 
+@pytest.mark.slow
+def test_no_order_of_a_set_shows_in_the_variants() -> None:
+    code = (
+        "import rule_samples as s\n"
+        "from formwright.agent.rules import RULES\n"
+        "from formwright.base.digest import digest\n"
+        "told = [(v.template, v.why) for t in (s.DECODE, s.TILES) for r in RULES"
+        " for v in r.apply(s.sample(t))]\n"
+        "print(digest(told))"
+    )
+    seen = set[str]()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(TESTS)}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, check=True
+        )
+        seen.add(done.stdout.decode())
+    assert len(seen) == 1
+
+
 def test_a_formulation_has_no_program_and_no_variants() -> None:
     formulation = replace(sample(GEMV), program=(), formulation="a cost and menus alone")
     assert all(rule.apply(formulation) == () for rule in RULES)
@@ -103,7 +128,7 @@ def test_partial_results_of_a_sum_begin_with_zero_and_of_a_maximum_with_its_firs
 
 def test_lanes_are_cells_that_lie_side_by_side() -> None:
     text = program("block-lanes", GEMM)
-    assert "par grid (i, p) in M, ceil(N/Lj)" in text
+    assert "par grid (p, i) in ceil(N/Lj), M" in text
     assert "acc[l] += A[i,k] * B[k, p*Lj+l]" in text
 
 
@@ -127,6 +152,32 @@ def test_spread_makes_the_last_loop_an_index_of_the_grid() -> None:
     text = program("spread", DECODE)
     assert "par grid (h, g, d_agent) in H, G, D:" in text
     assert "O[h,g,d_agent] = acc[0]" in text
+
+
+def test_order_makes_another_index_the_outermost() -> None:
+    assert "par grid (j, i) in N, M:" in program("order", GEMM)
+
+
+def test_panels_put_rows_side_by_side() -> None:
+    text = """
+template product_of_rows : operator -> mapping
+
+scope
+  workload  Y[T,F] = sum(d < D) X[T,d] * W[F,d]
+  extents   T >= 1, F >= 1, D >= 1
+
+program
+  par grid (t, f) in T, F:
+    alloc acc[1] register
+    acc[0] = 0
+    for d in 0 .. D:
+      acc[0] += X[t,d] * W[f,d]
+    Y[t,f] = acc[0]
+"""
+    made = program("panels", text)
+    assert "Wp[jp,i,s] = W[jp*Lf+s, i] clip par grid (p, t) in ceil(F/Lf), T:" in made
+    assert "acc[l] += X[t,d] * Wp[p,d,l] over (l < min(Lf, F - p*Lf))" in made
+    assert [v.rule for v in BY_NAME["panels"].apply(sample(GEMV))] == []
 
 
 def test_phases_give_the_scores_a_grid_of_their_own() -> None:
@@ -234,7 +285,7 @@ def test_slots_get_a_wall_and_no_condition_that_the_rule_would_vouch_for() -> No
     made = format_template(slots.template)
     assert "ring S shared" in made
     assert "if p + P < ceil(K/Tk):" in made
-    assert "Slots wall shared_bytes : S*(4*Tk*T + 4*T*Tk) <= chip.shared_bytes" in made
+    assert "Slots wall shared_bytes : S*(4*T*Tk + 4*Tk*T) <= chip.shared_bytes" in made
     assert slots.template.requires == ()
 
 

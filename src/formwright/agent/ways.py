@@ -31,9 +31,9 @@ IN_PANELS: Final = (
 
 HELPFUL: Final = {
     "core": ("keep", "hoist", "partial-results", "block-lanes", "block-rows", "open-menu"),
-    "dram": ("prefetch", "stream", "block-rows", "fuse", "strip"),
-    "l3": ("prefetch", "strip", "pack", "copy", "block-rows"),
-    "l2": ("pack", "copy", "strip", "split", "block-rows"),
+    "dram": ("order", "prefetch", "stream", "block-rows", "fuse", "strip"),
+    "l3": ("order", "prefetch", "strip", "pack", "copy", "block-rows"),
+    "l2": ("order", "pack", "copy", "strip", "split", "block-rows"),
     "l1": ("block-rows", "pack", "copy", "open-menu"),
     "barriers": ("add-slots", "fuse"),
     "cores": ("spread", "phases"),

@@ -110,9 +110,21 @@ def blocked(template: Template, space: Space, *, last: bool) -> Template | None:
         new = replace(space.stmt, var=block.name, lo=ZERO, hi=count, body=inner)
     else:
         new = _other_extent(space, block.name, count, inner)
+        if last:  # agents that follow one another read the same columns or panel
+            new = _first(new, block.name)
     program = splice(template.program, space.path, (new,))
     changed = replace(template, program=program, realised=realised)
     return opened(changed, size.name, LANES if last else _menu(template, space))
+
+
+def _first(fork: Par, name: str) -> Par:
+    """The fork with ``name`` in front of its other indices."""
+    order = sorted(range(len(fork.vars)), key=lambda n: fork.vars[n] != name)
+    return replace(
+        fork,
+        vars=tuple(fork.vars[n] for n in order),
+        extents=tuple(fork.extents[n] for n in order),
+    )
 
 
 def _menu(template: Template, space: Space) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 ``fuse``         two loops over the same range, one behind the other, become one
 ``split``        ``for k in lo .. hi`` in blocks of B iterations
 ``interchange``  two loops of which the outer one has nothing but the inner one
+``order``        another index of a grid is the outermost one
 ``spread``       the last loop of an agent becomes an index of the grid; what stands in front of it
                  is done by each of the new agents
 """
@@ -193,6 +194,23 @@ def _own_cells(fork: Par, loop: For) -> bool:
     )
 
 
+def _orders(template: Template) -> Iterator[Change]:
+    for path, fork in walk(template.program):
+        if not isinstance(fork, Par) or fork.kind != "grid":
+            continue
+        for place in range(1, len(fork.vars)):
+            turned = replace(
+                fork,
+                vars=(fork.vars[place], *fork.vars[:place], *fork.vars[place + 1 :]),
+                extents=(fork.extents[place], *fork.extents[:place], *fork.extents[place + 1 :]),
+            )
+            yield Change(
+                replace(template, program=splice(template.program, path, (turned,))),
+                f"agents of one {fork.vars[place]} follow one another: they share what depends on "
+                "it alone",
+            )
+
+
 FUSE = Rule(
     "fuse",
     "schedule",
@@ -203,6 +221,7 @@ SPLIT = Rule("split", "mapping", "A loop is cut into blocks of iterations.", _sp
 INTERCHANGE = Rule(
     "interchange", "schedule", "Two loops inside one another change places.", _interchanges
 )
+ORDER = Rule("order", "schedule", "Another index of a grid is the outermost one.", _orders)
 SPREAD = Rule(
     "spread",
     "mapping",

@@ -65,7 +65,7 @@ def _staged(template: Template, path: Path, loop: For, tensors: frozenset[str]) 
     barriers = [n for n, s in enumerate(rest) if isinstance(s, Barrier)]
     if not loads or barriers not in ([0], [0, len(rest) - 1]):
         return None
-    names = {a.destination.buffer for a in loads}
+    names = dict.fromkeys(a.destination.buffer for a in loads)
     work = tuple(s for s in rest if not isinstance(s, Barrier))
     return _Staged(path, loop, tuple(loads), work, {n: shared[n] for n in names})
 
