@@ -12,7 +12,7 @@ from formwright.agent.repair.donors import (
     words_at,
 )
 from formwright.agent.repair.edits import Edit
-from formwright.agent.repair.expressions import Words, neighbours
+from formwright.agent.repair.expressions import Sized, Words, changed, neighbours
 from formwright.agent.repair.places import Place, accesses_of, line_of, places, statements
 from formwright.ir.expr import ONE, ZERO, Arith, Compare, Expr, MinMax, Not, Var, num
 from formwright.ir.program import (
@@ -52,14 +52,14 @@ def bound_edits(template: Template, known: Donors) -> Iterator[Edit]:
                     yield from _range(place, at, replace(stmt, lo=new), stmt, line, size, words)
                 for new, size in neighbours(hi, words):
                     yield from _range(place, at, replace(stmt, hi=new), stmt, line, size, words)
-                for name in words.factors:
-                    new = MinMax("min", (Var(name), hi))
-                    yield from _range(place, at, replace(stmt, hi=new), stmt, line, 1, words)
+                for new, size in transplanted(hi, known, words):
+                    yield from _range(place, at, replace(stmt, hi=new), stmt, line, size, words)
                 new = MinMax("max", (ONE, hi))
                 yield from _range(place, at, replace(stmt, hi=new), stmt, line, 2, words)
             case Par(_, names, extents):
                 for number, extent in enumerate(extents):
                     given = [(e, 0) for e in _other_extents(template, names[number])]
+                    given += transplanted(extent, known, words)
                     for new, size in (*given, *neighbours(extent, words)):
                         several = (*extents[:number], new, *extents[number + 1 :])
                         changed = replace(stmt, extents=several)
@@ -77,6 +77,16 @@ def bound_edits(template: Template, known: Donors) -> Iterator[Edit]:
     yield from _definitions(template)
 
 
+def transplanted(bound: Expr, known: Donors, words: Words) -> list[Sized]:
+    """A part of ``bound`` replaced by a minimum or a rounding of another bound, and ``bound`` with
+    a block's size as its limit."""
+    parts = [p for p in known.parts if in_sight(p, words)]
+    found = [(new, 1) for new, _ in changed(bound, lambda node: ((p, 1) for p in parts))]
+    found += [(MinMax("min", (Var(name), bound)), 1) for name in words.factors]
+    found += [(MinMax("min", (p, bound)), 2) for p in parts]
+    return found
+
+
 def _range(
     place: Place, at: int, new: Stmt, old: Stmt, line: tuple[int, ...], size: int, words: Words
 ) -> Iterator[Edit]:
@@ -90,6 +100,8 @@ def _tails(place: Place, body: tuple[Stmt, ...], var: str, hi: Expr) -> Iterator
     found: dict[Expr, None] = {}
     for extent, index in _indexed(place, body):
         base = without(index, var)
+        if index == Var(var) and extent != hi and in_sight(extent, words):
+            yield MinMax("min", (extent, hi)), 1
         if base is not None and in_sight(base, words) and in_sight(extent, words):
             found[Arith("-", extent, base)] = None
     for end in found:
@@ -139,6 +151,7 @@ def _apply(place: Place, at: int, stmt: Apply, known: Donors) -> Iterator[Edit]:
             yield Edit(place.with_stmt(at, changed), "bounds", line, 0 if clip else 1)
     for number, variable in enumerate(stmt.box):
         given = list(_tails(place, (stmt,), variable.name, variable.extent))
+        given += transplanted(variable.extent, known, words)
         same = [(e, 0) for e in _boxes(place.template, variable.name) if in_sight(e, words)]
         for new, size in (*given, *same, *neighbours(variable.extent, words)):
             box = (

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from formwright.agent.repair.expressions import Words
 from formwright.agent.repair.places import Place, accesses_of, places, statements
-from formwright.ir.expr import Arith, Expr, Var
+from formwright.ir.expr import Arith, Expr, MinMax, Num, Round, Var
 from formwright.ir.inline import inlined
-from formwright.ir.program import Apply, If, Op, Select, Value
-from formwright.ir.rewrite import free_names, substitute
+from formwright.ir.program import Apply, For, If, Op, Par, Select, Value
+from formwright.ir.rewrite import children, free_names, substitute
 from formwright.ir.template import Template
 
 
@@ -24,6 +24,8 @@ class Donors:
     generations: tuple[Expr, ...]
     guards: tuple[Expr, ...]
     masks: tuple[Expr, ...]
+    parts: tuple[Expr, ...] = ()
+    """Minima, maxima and roundings in ranges, boxes and definitions."""
     flat: Mapping[str, Expr] = field(default_factory=dict)
     """Definitions put in their places, so that equal extents are seen to be equal."""
 
@@ -56,12 +58,39 @@ def donors(template: Template) -> Donors:
                 masks.update(dict.fromkeys(conditions_of(stmt.value)))
             case _:
                 pass
+    parts = dict.fromkeys(p for e in _bounds(template) for p in _parts(e))
     for kept in template.realised:
         line = next(w for w in template.scope.stages if w.output.name == kept.stage)
         for name, index in zip(line.output.extents, kept.index, strict=True):
             shapes.setdefault(Var(name), {})[index] = None
     found = {extent: tuple(indices) for extent, indices in shapes.items()}
-    return Donors(found, tuple(generations), tuple(guards), tuple(masks), flat)
+    return Donors(found, tuple(generations), tuple(guards), tuple(masks), tuple(parts), flat)
+
+
+def _bounds(template: Template) -> Iterator[Expr]:
+    for definition in template.definitions:
+        yield definition.value
+    for _, _, stmt in statements(template):
+        match stmt:
+            case For(_, _, hi):
+                yield hi
+            case Par(_, _, extents):
+                yield from extents
+            case Apply(box):
+                yield from (b.extent for b in box)
+            case _:
+                pass
+
+
+def _parts(expr: Expr) -> Iterator[Expr]:
+    """The minima, maxima and roundings in an expression, and what is taken the least of."""
+    if isinstance(expr, MinMax):
+        yield expr
+        yield from (a for a in expr.args if not isinstance(a, Var | Num))
+    if isinstance(expr, Round):
+        yield expr
+    for child in children(expr):
+        yield from _parts(child)
 
 
 def conditions_of(value: Value) -> Iterator[Expr]:

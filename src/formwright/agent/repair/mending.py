@@ -142,7 +142,7 @@ class _Search:
         """Edits of lines where others were left unresolved come last: no run tells them apart."""
         late: list[Edit] = []
         for edit in several:
-            if self.unresolved.get((edit.family, edit.lines), 0) >= PATIENCE:
+            if edit.lines and self.unresolved.get((edit.family, edit.lines), 0) >= PATIENCE:
                 late.append(edit)
             else:
                 yield edit

@@ -35,7 +35,7 @@ def order_edits(template: Template, known: Donors) -> Iterator[Edit]:
     for place, at, stmt in statements(template):
         line = (line_of(stmt),)
         if _is_sync(stmt):
-            yield Edit(place.with_stmt(at), "order", line)
+            yield Edit(place.with_stmt(at), "order")
             yield from _moved_sync(place, at, stmt)
             yield from _counted(place, at, stmt)
         if isinstance(stmt, Apply):
@@ -51,16 +51,15 @@ def _put_in(place: Place, known: Donors) -> Iterator[Edit]:
     conditions = [c for c, size in guards_at(place, known) if size == 1]
     has_groups = _uses_groups(place.template.program)
     for at in range(len(place.body) + 1):
-        lines = tuple(line_of(s) for s in place.body[max(0, at - 1) : at + 1])
-        yield Edit(place.with_inserted(at, Barrier()), "order", lines)
+        yield Edit(place.with_inserted(at, Barrier()), "order")
         for cond in conditions:
             new = If(cond, (Barrier(),))
-            yield Edit(place.with_inserted(at, new), "order", lines, 2)
+            yield Edit(place.with_inserted(at, new), "order", (), 2)
         if has_groups:
-            yield Edit(place.with_inserted(at, Commit()), "order", lines, 2)
+            yield Edit(place.with_inserted(at, Commit()), "order", (), 2)
             for pending in _pendings(place.template):
                 new_wait = Wait(pending)
-                yield Edit(place.with_inserted(at, new_wait), "order", lines, 2)
+                yield Edit(place.with_inserted(at, new_wait), "order", (), 2)
 
 
 def _pendings(template: Template) -> Iterator[Expr]:
@@ -91,7 +90,6 @@ def _is_sync(stmt: Stmt) -> bool:
 
 def _moved_sync(place: Place, at: int, stmt: Stmt) -> Iterator[Edit]:
     """Taken out here and put in at any other place of a team."""
-    line = (line_of(stmt),)
     for other in places(place.with_stmt(at)()):
         if not other.is_team:
             continue
@@ -100,7 +98,7 @@ def _moved_sync(place: Place, at: int, stmt: Stmt) -> Iterator[Edit]:
                 continue
             near = len(other.path) == len(place.path) and other.path == place.path
             size = 0 if near and abs(gap - at) <= 2 else 0.5
-            yield Edit(other.with_inserted(gap, stmt), "order", line, size)
+            yield Edit(other.with_inserted(gap, stmt), "order", (), size)
     if isinstance(stmt, If):
         for inner in stmt.body:
             yield Edit(place.with_stmt(at, inner), "order", (line_of(inner),))
@@ -108,7 +106,6 @@ def _moved_sync(place: Place, at: int, stmt: Stmt) -> Iterator[Edit]:
 
 def _counted(place: Place, at: int, stmt: Stmt) -> Iterator[Edit]:
     words = words_at(place)
-    line = (line_of(stmt),)
     several: list[tuple[Stmt, int]] = []
     match stmt:
         case Wait(pending):
@@ -126,7 +123,7 @@ def _counted(place: Place, at: int, stmt: Stmt) -> Iterator[Edit]:
             pass
     for new, size in several:
         if new != stmt:
-            yield Edit(place.with_stmt(at, new), "order", line, size)
+            yield Edit(place.with_stmt(at, new), "order", (), size)
 
 
 def _moved(place: Place) -> Iterator[Edit]:

@@ -1,6 +1,7 @@
 """Values small enough to run a program at in a few milliseconds, drawn from its scope."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from random import Random
 
 from formwright.ir.evaluate import EvaluationError, evaluate
@@ -16,6 +17,9 @@ LARGE = 8
 
 SIZES = (1, 2, 2, 2, 3, 4)
 EXTENTS = (1, 2, 2, 3, 3, 4, 5)
+VOLUME = 800
+"""The most that extents, one more than each, may be multiplied: agents and terms grow with it."""
+
 LARGER = (1, 3, 4, 5, 6, 7, 9)
 
 
@@ -28,7 +32,7 @@ def drawn(
     reach = LARGER if larger else EXTENTS
     menus = {d.name: d.menu for d in template.decisions}
     sizes = set() if in_menus else {n for n, m in menus.items() if max(m) >= LARGE}
-    multiples = _multiples(template, sizes)
+    pairs = multiples(template, sizes)
     scope = template.scope
     stated = [p.condition for p in (*scope.extents, *scope.agents) if p.condition is not None]
     stated += [r for r in scope.relations if not _of_chip(r)]
@@ -37,15 +41,16 @@ def drawn(
         values: Values = dict(given)
         for name, menu in menus.items():
             values[name] = random.choice(SIZES if name in sizes else menu)
-        for above, below in multiples:
+        for above, below in pairs:
             values[above] = int(values[below]) * random.choice((1, 1, 2))
         values.update((p.name, random.choice(reach)) for p in scope.extents)
         values.update((p.name, random.choice((1, 2, 2, 3))) for p in scope.agents)
-        if all(holds(c, values) for c in stated):
+        volume = prod(1 + int(values[p.name]) for p in scope.extents)
+        if volume <= VOLUME and all(holds(c, values) for c in stated):
             yield values
 
 
-def _multiples(template: Template, sizes: set[str]) -> list[tuple[str, str]]:
+def multiples(template: Template, sizes: set[str]) -> list[tuple[str, str]]:
     """Pairs that the program divides and whose menus always divide: so do their miniatures."""
     menus = {d.name: d.menu for d in template.decisions}
     found = []

@@ -6,7 +6,7 @@ from itertools import chain, islice
 from time import thread_time
 
 from formwright.agent.repair.places import places
-from formwright.agent.repair.points import Values, admitted, drawn, premises
+from formwright.agent.repair.points import Values, admitted, drawn, multiples, premises
 from formwright.base.diagnostics import InputError
 from formwright.ir.evaluate import EvaluationError
 from formwright.ir.inline import inlined
@@ -56,7 +56,7 @@ ENOUGH = 4
 MORE = 48
 """Values that what passes all trials is run at as well."""
 
-MORE_BUDGET = 30_000
+MORE_BUDGET = 12_000
 MORE_SECONDS = 4.0
 
 
@@ -140,6 +140,7 @@ class Screen:
         free += [d.name for d in self._faulty.decisions if max(d.menu) >= 8]
         stated = premises(self._faulty)
         scope = [p.condition for p in self._faulty.scope.integers if p.condition is not None]
+        pairs = multiples(self._faulty, set(free))
         progress = True
         while progress:
             progress = False
@@ -148,6 +149,8 @@ class Screen:
                 if thread_time() > deadline or int(values[name]) < 2:
                     continue
                 values[name] = int(values[name]) - 1
+                if not all(int(values[a]) % int(values[b]) == 0 for a, b in pairs):
+                    continue
                 if not admitted([*scope, *stated], values):
                     continue
                 outcome = self.outcome(self._faulty, values, trial.schedule)
