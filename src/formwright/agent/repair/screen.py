@@ -137,10 +137,11 @@ class Screen:
     def _shrink(self, trial: Trial, deadline: float) -> None:
         """Smaller values while the same schedule shows a defect: candidates meet them first."""
         free = [p.name for p in (*self._faulty.scope.extents, *self._faulty.scope.agents)]
-        free += [d.name for d in self._faulty.decisions if max(d.menu) >= 8]
+        sizes = {d.name for d in self._faulty.decisions if max(d.menu) >= 8}
+        free += sorted(sizes)
         stated = premises(self._faulty)
         scope = [p.condition for p in self._faulty.scope.integers if p.condition is not None]
-        pairs = multiples(self._faulty, set(free))
+        pairs = multiples(self._faulty, sizes)
         progress = True
         while progress:
             progress = False
