@@ -35,13 +35,13 @@ def test_names_are_no_paths(tmp_path: Path) -> None:
     inside = str(tmp_path / "mine.fw")
 
     async def talk(ask: Asker, supervisor: Supervisor) -> None:
-        for name in ("mine", inside):
-            answer = await ask("parse", template=name)
-            assert "neither a template's text nor the name" in told(answer), name
-            assert ask.faulty
-            assert "template mine" not in json.dumps(answer)
-        proof = await ask.finished(await ask("prove", template="../mine.fw"))
+        answer = await ask("parse", template="mine")
+        assert "neither a template's text nor the name" in told(answer)
+        assert ask.faulty
+        assert "template mine" not in json.dumps(answer)
+        proof = await ask.finished(await ask("prove", template=inside))
         assert (proof["job"]["state"], proof["result"]) == ("refused", None)
+        assert "neither a template's text nor the name" in told(proof)
         # These are refused before a process is started for them.
         children = list(ours())
         solved = await ask("solve", template="gemv_rows", chip="./c.toml", extents={"N": 1, "K": 1})
@@ -88,8 +88,6 @@ def test_orders_in_a_comment_are_material(tmp_path: Path) -> None:
         assert "gives orders" in told(answer)
         assert 'claims "proved"' in told(answer)
         assert (await ask("population_search", shelf=True))["hits"] == []
-        narrow = RIGHT.replace("K >= 0", "K >= 1")
-        assert "match" in told(await ask.finished(await ask("submit", template=narrow)))
 
     in_process(tmp_path, judged, problem_file(tmp_path))
 
@@ -105,6 +103,18 @@ def test_comments_of_the_shelf_are_not_shown(tmp_path: Path) -> None:
         assert shown["counterexamples"]
 
     in_process(tmp_path, shelved)
+
+
+@pytest.mark.slow
+def test_a_scope_narrower_than_the_contract_is_refused(tmp_path: Path) -> None:
+    async def talk(ask: Asker, supervisor: Supervisor) -> None:
+        narrow = RIGHT.replace("K >= 0", "K >= 1")
+        for tool in ("submit", "solve", "measure"):
+            refused = await ask.finished(await ask(tool, template=narrow))
+            assert (refused["job"]["state"], refused["result"]) == ("refused", None)
+            assert "K" in told(refused)
+
+    in_process(tmp_path, talk, problem_file(tmp_path))
 
 
 def test_what_judges_is_fixed_at_the_start(tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ def _problem(call: Call, fixed: Fixed) -> FixedProblem | None:
 
 def _sizes(call: Call) -> list[Diagnostic]:
     found = []
-    if len(call.template) > TEXT_BYTES:
+    # What is no Unicode is told by the child; here it only has a size.
+    if len(call.template.encode(errors="surrogatepass")) > TEXT_BYTES:
         found.append(Diagnostic(f"the text is larger than {TEXT_BYTES} bytes"))
     if len(call.words) > WORDS:
         found.append(Diagnostic(f"more than {WORDS} characters of words", hint="say it shorter"))
