@@ -314,6 +314,22 @@ def test_a_timing_is_alone_and_no_kernel_is_built_twice() -> None:
             building.discard(number)
 
 
+def test_no_search_waits_for_another_to_end_before_it_may_time() -> None:
+    """Two threads that always have work: their timings take turns."""
+    quiet, order = Quiet(), list[int]()
+
+    def search(number: int) -> None:
+        for kernel in range(20):
+            with quiet.mine(f"{number} {kernel}"):
+                sleep(0.001)
+                with quiet.alone():
+                    order.append(number)
+
+    run_jobs([("random", partial(search, n)) for n in range(2)], 2, quiet)
+    first = order[:20]
+    assert min(first.count(0), first.count(1)) > 4
+
+
 def test_one_search_of_kernel_tuner_at_a_time_and_a_fault_ends_all() -> None:
     quiet, running, most = Quiet(), [0], [0]
 

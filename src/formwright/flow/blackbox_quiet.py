@@ -20,6 +20,7 @@ class Quiet:
     def __init__(self) -> None:
         self._changed = Condition(Lock())
         self._working = 0
+        self._waiting = 0
         self._timing = False
         self._stopped = False
         self._locks: dict[str, Lock] = {}
@@ -35,11 +36,17 @@ class Quiet:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """From within :meth:`work`: go on when nobody else works, and keep others from it."""
+        """From within :meth:`work`: go on when nobody else works, and keep others from it.
+
+        Who waits for this comes before any work that is not begun, or one thread would time all
+        its kernels before another times its first.
+        """
         with self._changed:
             self._working -= 1
+            self._waiting += 1
             self._changed.notify_all()
             self._changed.wait_for(lambda: not self._timing and not self._working)
+            self._waiting -= 1
             self._timing = True
         try:
             self._check()
@@ -47,8 +54,8 @@ class Quiet:
         finally:
             with self._changed:
                 self._timing = False
-                self._working += 1
                 self._changed.notify_all()
+            self._enter()
 
     @contextmanager
     def mine(self, name: str) -> Iterator[None]:
@@ -75,7 +82,7 @@ class Quiet:
 
     def _enter(self) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: not self._timing)
+            self._changed.wait_for(lambda: not self._timing and not self._waiting)
             self._working += 1
 
     def _leave(self) -> None:
