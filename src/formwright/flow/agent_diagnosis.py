@@ -90,6 +90,8 @@ def _causes(room: Room, workload: Workload, number: int, since: int | None) -> l
 def _outside(room: Room, workload: Workload) -> list[Outside]:
     """The baselines, timed once beside the best of then, in times that compare with now's."""
     setting, tally = room.setting, room.tally(workload)
+    if not setting.problem.baselines:
+        return []
     key = f"baselines/{workload.name}"
     first = setting.journal.step(f"{key}/beside", lambda: {"candidate": tally.best})["candidate"]
     candidate = tally.candidates[first]

@@ -162,11 +162,12 @@ def _moved(case: Case, models: dict[str, Model], best: Tried) -> Diagnosis | Non
     if was is None or now is None or not _differs(case, was, old, now, best):
         return None
     share = now.resources.get(now.resource, 0.0)
+    same = was.resource == now.resource
     lower = _LOWER.get(case.templates[best.template].fine, "schedule")
     return Diagnosis(
         kind="bottleneck moved",
         template=best.template,
-        loss=share,
+        loss=now.coefficients.get(now.coefficient, share) if same else share,
         evidence="modelled",
         says=(
             f"the bottleneck moved from {_named(was)} to {_named(now)}"
@@ -266,8 +267,12 @@ def _named(shares: Shares) -> str:
 def _around(shares: Shares | None) -> str:
     if shares is None or not shares.resource:
         return ""
-    part = shares.resources[shares.resource]
-    return f" around {_named(shares)}, which has {part:.0%} of the time"
+    told = f" around {shares.resource}, which has {shares.resources[shares.resource]:.0%}"
+    if not shares.coefficient:
+        return f"{told} of the time"
+    return (
+        f"{told} of the time ({shares.coefficient}: {shares.coefficients[shares.coefficient]:.0%})"
+    )
 
 
 def _where(shares: Shares | None) -> dict[str, object]:

@@ -220,6 +220,7 @@ def _problem(place: _Place) -> str:
         'dtype = "f32"',
         'chip = "local"',
         f"threads = {plan.threads}",
+        "baselines = []",
         "[workloads.here]",
         *(f"{name} = {value}" for name, value in problem.extents.items()),
         "[agent]",
