@@ -30,7 +30,7 @@ def open_room(setting: Setting, agent: Agent, population: Population) -> Room:
         "agent",
         lambda: {
             "proposer": proposer.name,
-            "machine": cpu_name(),
+            "machine": (setting.device.about("agent") or {}).get("machine") or cpu_name(),
             "chip": setting.chip_key,
             "device": setting.device.replayed,
             "run": f"{setting.problem.name} {began}",

@@ -1,7 +1,7 @@
 """Where the figures of a run come from: this machine, or the journal of an earlier run.
 
-The second is for repeating a run: the same transcript and the same figures give the same decisions
-on any machine. Nothing that it gives is a measurement of now, and nothing is qualified with it.
+The second is for repeating a run: the same transcript, chip and figures give the same decisions on
+any machine. Nothing that it gives is a measurement of now, and nothing is qualified with it.
 """
 
 import json
@@ -18,6 +18,9 @@ Timing = dict[str, Any]
 STEPS: Final = ("measure", "final", "confirm", "throughput", "kernel", "baselines")
 """What the keys of measuring steps begin with."""
 
+ABOUT: Final = ("chip", "agent")
+"""Steps that say which chip and machine the figures are of."""
+
 
 class Device(Protocol):
     """``timed`` gives what the step ``key`` measured; ``compute`` measures it here."""
@@ -25,6 +28,10 @@ class Device(Protocol):
     @property
     def replayed(self) -> str:
         """Which record the figures are from; empty for this machine."""
+        ...
+
+    def about(self, step: str) -> dict[str, Any] | None:
+        """What the record says of chip or machine (:data:`ABOUT`); ``None`` on this machine."""
         ...
 
     def timed(self, key: str, names: tuple[str, ...], compute: Callable[[], Timing]) -> Timing: ...
@@ -35,6 +42,9 @@ class Here:
     """This machine, now. ``wall_seconds`` says how long a measurement took."""
 
     replayed: str = ""
+
+    def about(self, step: str) -> dict[str, Any] | None:
+        return None
 
     def timed(self, key: str, names: tuple[str, ...], compute: Callable[[], Timing]) -> Timing:
         start = monotonic()
@@ -53,6 +63,10 @@ class Recorded:
     def replayed(self) -> str:
         return self.path.name
 
+    def about(self, step: str) -> dict[str, Any] | None:
+        entry = self.entries.get(step)
+        return None if entry is None else dict(entry["data"])
+
     def timed(self, key: str, names: tuple[str, ...], compute: Callable[[], Timing]) -> Timing:
         """Raises ``InputError`` where the record has no such step, or not of these programs."""
         entry = self.entries.get(key)
@@ -66,7 +80,7 @@ class Recorded:
         return {**found, "replayed": {"record": self.replayed, "entry": entry["number"]}}
 
     def _other(self, told: str) -> Exception:
-        hint = "the run went another way: same problem, transcript, chip and compiler?"
+        hint = "the run went another way: same problem, transcript and version?"
         return fail(f"{self.path} has {told}", hint=hint)
 
 
@@ -80,7 +94,7 @@ def recorded(path: Path) -> Recorded:
     try:
         for line in path.read_text(encoding="utf-8").splitlines():
             entry = json.loads(line)
-            if str(entry["key"]).split("/")[0] in STEPS:
+            if str(entry["key"]).split("/")[0] in (*STEPS, *ABOUT):
                 found[str(entry["key"])] = {"number": int(entry["number"]), "data": entry["data"]}
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror}", hint="name a run's folder") from None

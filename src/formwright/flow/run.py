@@ -18,7 +18,7 @@ from formwright.flow.agent_learning import tell_winner
 from formwright.flow.agent_loop import finish, improve, open_room
 from formwright.flow.agent_results import AgentResult, result_of
 from formwright.flow.chips import open_chip
-from formwright.flow.device import recorded
+from formwright.flow.device import Device, Here, recorded
 from formwright.flow.journal import Journal
 from formwright.flow.loop import Search, confirm, search
 from formwright.flow.objectives import require
@@ -55,9 +55,8 @@ def run_problem(
     problem = with_options(problem, options)
     with Journal(out / "journal.jsonl") as journal:
         _identify(journal, problem, out)
-        setting = open_setting(problem, out, journal, listener)
-        if options.device is not None:
-            setting.device = recorded(options.device)
+        device = Here() if options.device is None else recorded(options.device)
+        setting = open_setting(problem, out, journal, listener, device)
         prove_templates(setting)
         results, made = _made(setting, options)
         kept = [r.name for r in results if r.artifact is not None]
@@ -94,13 +93,22 @@ def _made(
     return tuple(results), result_of(room, ended)
 
 
-def open_setting(problem: Problem, out: Path, journal: Journal, listener: Listener) -> Setting:
+def open_setting(
+    problem: Problem,
+    out: Path,
+    journal: Journal,
+    listener: Listener,
+    device: Device | None = None,
+) -> Setting:
     """What the steps of a run share, its chip read (or detected); no template in it yet.
+
+    With a ``device`` that is a record the chip is the one of the record.
 
     Raises ``InputError`` for an objective that this chip has no figures for.
     """
     listener.stage("reading the chip (a first detection takes about 15 s)")
-    chip = journal.step("chip", lambda: _chip(problem.chip))
+    device = device or Here()
+    chip = journal.step("chip", lambda: device.about("chip") or _chip(problem.chip))
     values = {n: _number(v) for n, v in chip["values"].items()}
     setting = Setting(
         problem=problem,
@@ -112,6 +120,7 @@ def open_setting(problem: Problem, out: Path, journal: Journal, listener: Listen
         listener=listener,
         seed=int(digest(problem.name)[:8], 16),
         chip_key=chip.get("key", ""),
+        device=device,
     )
     require(problem, setting.threads, values, setting.chip_name)
     return setting
