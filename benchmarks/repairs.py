@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from template_mutants import KINDS_HELD_OUT, KINDS_SHOWN, Mutant, drawn
@@ -37,7 +38,9 @@ def main() -> int:
     arguments.add_argument("--kinds", default=",".join(KINDS), help="by commas")
     arguments.add_argument("--seed", type=int, default=1, help="which mutants are drawn")
     arguments.add_argument("--count", type=int, default=1, help="of a template and kind")
-    arguments.add_argument("--seconds", type=float, default=120.0, help="for one repair")
+    arguments.add_argument(
+        "--seconds", type=float, default=120.0, help="of CPU time for one repair"
+    )
     arguments.add_argument("--minutes", type=float, default=600.0, help="for all of them")
     arguments.add_argument("--out", type=Path, default=Path("repairs.json"))
     given = arguments.parse_args()
@@ -47,16 +50,17 @@ def main() -> int:
     names = given.templates.split(",") if given.templates else _with_programs()
     deadline = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory(prefix="formwright-repairs-") as place:
-        for kind in given.kinds.split(","):
-            for name in names:
-                for key, row in _rows(name, kind, given, Path(place), report["rows"]):
-                    report["rows"][key] = row
-                    report["summary"] = summary(report["rows"])
-                    write_json(given.out, report)
-                    said = row["edits"] if row["repaired"] else row["conditions"]
-                    print(f"{key}: {'repaired' if row['repaired'] else 'NOT'} {said}", flush=True)
-                if time.monotonic() > deadline:
-                    break
+        pairs = [(name, kind) for name in names for kind in given.kinds.split(",")]
+        Random(given.seed).shuffle(pairs)  # a run that is cut short has a fair part of all
+        for name, kind in pairs:
+            if time.monotonic() > deadline:
+                break
+            for key, row in _rows(name, kind, given, Path(place), report["rows"]):
+                report["rows"][key] = row
+                report["summary"] = summary(report["rows"])
+                write_json(given.out, report)
+                said = row["edits"] if row["repaired"] else row["conditions"]
+                print(f"{key}: {'repaired' if row['repaired'] else 'NOT'} {said}", flush=True)
     print(json.dumps(report["summary"], indent=1))
     return 0
 

@@ -9,6 +9,7 @@ from formwright.agent.repair.places import places
 from formwright.agent.repair.points import Values, admitted, drawn, multiples, premises
 from formwright.base.diagnostics import InputError
 from formwright.ir.evaluate import EvaluationError
+from formwright.ir.expr import Expr
 from formwright.ir.inline import inlined
 from formwright.ir.template import Realised, Template
 from formwright.replay.adversary import adversarial, orderly
@@ -286,6 +287,15 @@ class Screen:
                 frozen = _frozen(values)
                 if outcome is not None and outcome.points < RUN_BUDGET:
                     self.passing.insert(0, Trial(frozen, TEXTUAL, outcome.points))
+                return True
+        return _has_team(closed) and self._doubt_order(candidate, stated)
+
+    def _doubt_order(self, candidate: Template, stated: Sequence[Expr]) -> bool:
+        """The same by other schedules, where the faulty program failed and at two more values."""
+        several = dict.fromkeys(t.values for t in (*self.failing[:2], *self.passing[:2]))
+        for frozen in several:
+            values: Values = dict(frozen)  # type: ignore[arg-type]
+            if admitted(stated, values) and self.distinguish(candidate, values):
                 return True
         return False
 
