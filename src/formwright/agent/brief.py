@@ -25,7 +25,7 @@ LANGUAGE: Final = """\
 The language in brief. One statement a line; blocks are indented; `#` starts a comment.
 Sections: template NAME : operator -> mapping; object; scope (workload, stage, extents, agents,
   chip, dtypes, semantics "…", structure "…"); decisions; where; constraints; requires; program;
-  realise; backward, relation, rank (texts); prove (names of conditions); cost.
+  realise; backward, relation, rank (texts); prove (names of conditions); cost; structures.
 workload C[M,N] = sum(k < K) A[M,k] * B[k,N]. `stage m[R] = max(c < C) X[R,c]` names a value
   between; the section realise says which buffer keeps it: `m[i*Rr+r] = top[r]`.
 decisions: `T in {8, 16}`. The solver picks from the menus what the constraints allow.
@@ -42,27 +42,40 @@ expressions: + - * / (exact) // mod, ceil(M/T), floor, min, max, if c then a els
   sum(x in lo .. hi) e, and comparisons. The program does not read the chip.
 cost: `cost T seconds`, `coefficient c = 1.5`, definitions, `T >= e`, `prefer e`; largest bound
   counts. Bytes of an element of X: bytes.X.
+structures: what the search may leave out, a line each: `rank by T_mem`, `knee of x`,
+  `bound over x, y`, `split x, y at z`, `scenarios M share x`, `coarse x, y`, `order x <= y`,
+  `menu x by ceil(M/x)`, `drop by e, f`; `when M = N` may stand behind. Each is checked where it is
+  used: a wrong one costs time, never the answer.
 """
 
 STRUCTURES: Final = (
     (
         "bottleneck dominance",
-        "Which one resource decides the cost, and can designs be ranked by it?",
+        "Which one resource decides the cost, and can designs be ranked by it? `rank by`",
     ),
-    ("concavity", "Behind which size does more of a resource gain nothing? Start the menu there."),
-    ("monotonicity", "What stays possible when a wall moves out, so that bounds may prune?"),
+    ("concavity", "Behind which size does more of a resource gain nothing? `knee of`"),
+    (
+        "monotonicity",
+        "What stays possible when a wall moves out, so that bounds may prune? `bound over`",
+    ),
     (
         "near-decomposability",
-        "At which level does the search split, and by which size do they meet?",
+        "At which level does the search split, and by which size do they meet? `split … at`",
     ),
-    ("scenario decomposition", "Which scenarios can be solved each for itself on a fixed chip?"),
+    (
+        "scenario decomposition",
+        "Which scenarios can be solved each for itself on a fixed chip? `scenarios`",
+    ),
     (
         "low effective dimension",
-        "Which few decisions change the traffic? Choose the rest coarsely.",
+        "Which few decisions change the traffic? Choose the rest coarsely. `coarse`",
     ),
-    ("symmetry", "Which designs are copies of one another, and which order leaves one of them?"),
-    ("discrete menus", "Which few values does each decision need?"),
-    ("dominance", "Which points are worse in every figure, and can be left out unseen?"),
+    (
+        "symmetry",
+        "Which designs are copies of one another, and which order leaves one of them? `order`",
+    ),
+    ("discrete menus", "Which few values does each decision need? `menu`"),
+    ("dominance", "Which points are worse in every figure, and can be left out unseen? `drop by`"),
 )
 """Table 1 of the paper, as questions to the author of a template."""
 

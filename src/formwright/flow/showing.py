@@ -9,6 +9,7 @@ from formwright.base.files import write_text
 from formwright.base.source import Source
 from formwright.ir.inline import inlined
 from formwright.ir.show import show_expr
+from formwright.ir.structures import title_of
 from formwright.ir.system import Refinement, System
 from formwright.ir.template import Template
 from formwright.lang import load, load_source
@@ -16,6 +17,7 @@ from formwright.lang.chain_sources import load_chain_source
 from formwright.lang.chains import load_chain
 from formwright.lang.comments import format_source
 from formwright.lang.format import workload_text
+from formwright.lang.structures import structure_text
 
 
 def summary(reference: str) -> dict[str, Any]:
@@ -43,6 +45,9 @@ def summary_of(source: Source, template: Template) -> dict[str, Any]:
         },
         "requires": {r.name: show_expr(r.condition) for r in template.requires},
         "cost": None if template.cost is None else template.cost.unit,
+        "structures": [
+            {"text": structure_text(s), "structure": title_of(s)} for s in template.structures
+        ],
         "step": None if template.refinement is None else _step(template.refinement),
         "text": source.text,
     }
