@@ -44,6 +44,8 @@ def mcp(
     except ModuleNotFoundError as error:
         from formwright.base.diagnostics import fail
 
+        if str(error.name).startswith("formwright"):
+            raise
         raise fail(
             f"the MCP server needs the package {error.name}",
             hint="pip install 'formwright[mcp]'",
