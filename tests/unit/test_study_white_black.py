@@ -275,7 +275,7 @@ def test_the_plan_has_the_tasks_of_the_claim() -> None:
     plan = chosen_plan()
     assert [t.extents["S"] for t in plan.tasks if "S" in t.extents] == [512, 1024, 2048, 4096]
     assert [t.operator for t in plan.tasks].count("gemm") == 1
-    assert plan.searchers == SEARCHERS
+    assert set(plan.searchers) == set(SEARCHERS) - {"kernel-tuner-genetic"}
     assert plan.seeds == 5
     assert chosen_plan(("gemm",), ("random", "flow")).searchers == ("flow", "random")
 

@@ -49,8 +49,8 @@ class Evaluation:
 
 @dataclass(slots=True)
 class Evaluator:
-    """``shapes`` are all extents of the study's tasks of one contract: a kernel is validated once,
-    for all of them."""
+    """``shapes``: a kernel is validated once, at these, at ragged ones and at tiny ones; its timing
+    at a task's extents compares the outputs of its calls too."""
 
     journal: Journal
     out: Path

@@ -25,7 +25,10 @@ from formwright.qualify.timing import operator_workload
 FRESH = 0x5EED
 """Added to the seed of the search: the finalists meet inputs that no search has seen."""
 LEAST_ROUNDS = 7
-SECONDS = 60.0
+SECONDS = 45.0
+BATCH_SECONDS = 0.01
+HOPELESS = 1.2
+"""A finalist this many times slower than the fastest is told by two rounds."""
 
 Search = Mapping[str, Any]
 Timed = Mapping[str, Mapping[str, float]]
@@ -58,7 +61,12 @@ def _measure(room: Room, keys: Sequence[str]) -> dict[str, Any]:
         operator_workload(room.contract, room.task.extents, seed),
         seed=seed,
         plan=Plan(
-            rounds=plan.final_rounds, least_rounds=LEAST_ROUNDS, seconds=SECONDS, slots=SLOTS
+            rounds=plan.final_rounds,
+            least_rounds=LEAST_ROUNDS,
+            seconds=SECONDS,
+            batch_seconds=BATCH_SECONDS,
+            slots=SLOTS,
+            hopeless=HOPELESS,
         ),
     )
     shown: dict[str, Any] = {"rounds": {}, "seconds": {}, "failures": {}, "queue_share": 0.0}

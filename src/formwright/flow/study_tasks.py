@@ -17,6 +17,8 @@ SEARCHERS: Final = (
     "evolution",
 )
 """The flow first; ``copied`` is a control beside them and searches nothing."""
+USUAL: Final = tuple(s for s in SEARCHERS if s != "kernel-tuner-genetic")
+"""Those that run where none is named: two of Kernel Tuner's strategies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Budget:
     """What one search may spend: distinct kernels, and seconds of building, validating, measuring
     and of its own thinking together. Whichever ends first ends the search."""
 
-    evaluations: int = 12
+    evaluations: int = 10
     seconds: float = 120.0
 
 
@@ -52,7 +54,7 @@ class Plan:
     """
 
     tasks: tuple[Task, ...]
-    searchers: tuple[str, ...] = SEARCHERS
+    searchers: tuple[str, ...] = USUAL
     seeds: int = 5
     threads: int = 1
     chip: str = "local"
@@ -93,10 +95,10 @@ def chosen_plan(
     tasks: tuple[str, ...] = (),
     searchers: tuple[str, ...] = (),
     seeds: int = 5,
-    evaluations: int = 12,
+    evaluations: int = 10,
     seconds: float = 120.0,
 ) -> Plan:
-    """The study with some of its tasks and searchers, all where none is named.
+    """The study with some of its tasks and searchers, the usual ones where none is named.
 
     Raises:
         InputError: every name that is none of them.
@@ -107,7 +109,7 @@ def chosen_plan(
         raise InputError(faults)
     return Plan(
         tasks=tuple(known[name] for name in tasks) or TASKS,
-        searchers=tuple(s for s in SEARCHERS if s in searchers) or SEARCHERS,
+        searchers=tuple(s for s in SEARCHERS if s in searchers) or USUAL,
         seeds=seeds,
         budget=Budget(evaluations, seconds),
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
+from math import prod
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -28,7 +29,7 @@ from formwright.flow.setting import Listener
 from formwright.flow.study_final import final, result_of
 from formwright.flow.study_results import TaskResult, WhiteBlack
 from formwright.flow.study_searching import Room, run_searcher
-from formwright.flow.study_tasks import Plan, Task
+from formwright.flow.study_tasks import TASKS, Plan, Task
 from formwright.flow.study_templates import template_of
 from formwright.flow.study_workers import run_jobs
 from formwright.ir.inline import inlined
@@ -121,7 +122,7 @@ def _room(
     )
     _must_hold(task, told, digest(inlined(template)), out)
     typed = typed_for(template, contract)
-    shapes = [t.extents for t in plan.tasks if t.operator == task.operator]
+    shapes = [min((t.extents for t in TASKS if t.operator == task.operator), key=_cells)]
     return Room(
         task=task,
         plan=plan,
@@ -160,6 +161,10 @@ def _must_hold(task: Task, told: Mapping[str, Any], now: str, out: Path) -> None
         raise InputError(
             [Diagnostic(f"{task.template} is {told['proof']}", hint="see formwright prove")]
         )
+
+
+def _cells(extents: Mapping[str, int]) -> int:
+    return prod(extents.values())
 
 
 def _seed(text: str) -> int:

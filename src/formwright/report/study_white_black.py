@@ -38,18 +38,8 @@ def _table(task: TaskResult) -> Table:
     extents = " ".join(f"{n}={v}" for n, v in task.extents.items())
     title = f"{task.name}: {task.template} ({task.proof}), {extents}, {task.designs} designs"
     table = Table(title=title, title_justify="left")
-    for name in (
-        "searcher",
-        "us: median",
-        "least",
-        "largest",
-        "to the flow",
-        "95 %",
-        "evaluations",
-        "seconds",
-        "flow is",
-    ):
-        table.add_column(name, justify="left" if name in ("searcher", "flow is") else "right")
+    for name in ("searcher", "us (least-largest)", "to the flow", "n", "s", "flow is"):
+        table.add_column(name, justify="left" if name in ("searcher", "flow is") else "right", no_wrap=True)
     for row in (*task.rows, *([] if task.copied is None else [task.copied])):
         table.add_row(*_cells(row))
     return table
@@ -62,17 +52,17 @@ def _cells(row: Row) -> tuple[str, ...]:
     ratio = row.ratio
     return (
         row.searcher,
-        *(("-",) * 3 if row.seconds is None else _micro(row.seconds)),
-        "" if ratio is None else f"{ratio.median:.3f}x",
-        "" if ratio is None else f"{ratio.low:.3f}-{ratio.high:.3f}",
+        "-" if row.seconds is None else _micro(row.seconds),
+        "" if ratio is None else f"{ratio.median:.3f}x [{ratio.low:.3f}, {ratio.high:.3f}]",
         str(middle),
-        f"{spent:.1f}",
-        row.standing or row.note,
+        f"{spent:.0f}",
+        row.standing or ("not run" if row.note.startswith("not run") else ""),
     )
 
 
-def _micro(seconds: Spread) -> tuple[str, ...]:
-    return tuple(f"{v * 1e6:.1f}" for v in (seconds.median, seconds.low, seconds.high))
+def _micro(seconds: Spread) -> str:
+    median, low, high = (f"{v * 1e6:.1f}" for v in (seconds.median, seconds.low, seconds.high))
+    return f"{median} ({low}-{high})"
 
 
 def write_white_black(result: WhiteBlack, folder: Path) -> tuple[Path, ...]:
