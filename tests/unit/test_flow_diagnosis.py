@@ -253,6 +253,20 @@ def test_a_run_is_read_from_its_journal(tmp_path: Path) -> None:
     setting.journal.close()
 
 
+def test_times_of_a_slow_hour_are_brought_back(tmp_path: Path) -> None:
+    """What a round measured again says how much slower all was."""
+    setting = runs.setting_of(tmp_path, ["packed_gemm"])
+    first, second = runs.spread_out(solve(GEMM, VALUES, limit=512), 2)
+    true = machine()
+    runs.journaled(setting, 0, [("packed_gemm", first, true(first))])
+    slow = [("packed_gemm", a, 3 * true(a)) for a in (first, second)]
+    runs.journaled(setting, 1, slow)
+    case = read_case(setting, setting.problem.workloads[0])
+    assert [t.seconds for t in case.tried] == pytest.approx([true(first), true(second)])
+    assert case.tried[1].high == pytest.approx(1.005 * true(second))
+    setting.journal.close()
+
+
 def test_what_is_only_open_by_the_roofs_comes_last(tmp_path: Path) -> None:
     setting = runs.setting_of(tmp_path, ["packed_gemm"])
     picked = runs.spread_out(solve(GEMM, VALUES, limit=512), 5)

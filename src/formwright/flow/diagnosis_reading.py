@@ -7,6 +7,7 @@ their order. Nothing is measured or solved here.
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from statistics import median
 from typing import Any
 
 from formwright.base.digest import digest
@@ -55,11 +56,12 @@ def read_case(
 def _tried(
     setting: Setting, entries: Sequence[Mapping[str, Any]], templates: Mapping[str, Template]
 ) -> Iterable[tuple[int, Tried]]:
-    """Measured designs in the order of their entries; the first measurement of each counts."""
+    """Measured designs in the order of their entries; the first measurement of each counts, made
+    to stand beside those of earlier rounds by the designs that its round timed again."""
     workloads = {w.name: w for w in setting.problem.workloads}
     digests = {n: digest(inlined(t)) for n, t in templates.items()}
     solved: dict[tuple[str, str], Mapping[str, Any]] = {}
-    seen: set[tuple[str, str]] = set()
+    seen: dict[str, dict[str, float]] = {}
     roofs = roofs_of({**setting.chip, "chip.cores": setting.threads}, setting.threads)
     for entry in entries:
         kind, name = _parts(entry["key"])
@@ -71,15 +73,32 @@ def _tried(
                     key = digest([digests[design["template"]], design["assignment"]])[:16]
                     solved[name, key] = design
         elif kind == "measure":
-            for key, timed in entry["data"]["programs"].items():
+            programs = {k: p for k, p in entry["data"]["programs"].items() if "failure" not in p}
+            mine = seen.setdefault(name, {})
+            drift = _drift(mine, programs)
+            for key in sorted(programs.keys() - mine.keys()):
                 design_of = solved.get((name, key))
-                if design_of is None or "failure" in timed or (name, key) in seen:
+                if design_of is None:
                     continue
-                seen.add((name, key))
                 template = templates[design_of["template"]]
+                seconds = {
+                    n: drift * float(programs[key]["seconds"][n]) for n in ("median", "low", "high")
+                }
+                mine[key] = seconds["median"]
                 parameters = setting.parameters(template, workloads[name])
-                one = _one(entry["key"], name, template, design_of, parameters, timed, roofs)
+                one = _one(entry["key"], name, template, design_of, parameters, seconds, roofs)
                 yield entry["number"], one
+
+
+def _drift(seen: Mapping[str, float], programs: Mapping[str, Any]) -> float:
+    """By what a round's times are multiplied to stand beside those of before: the median over the
+    designs that it timed again."""
+    again = [
+        seen[key] / float(timed["seconds"]["median"])
+        for key, timed in programs.items()
+        if key in seen
+    ]
+    return median(again) if again else 1.0
 
 
 def _parts(key: str) -> tuple[str, str]:
@@ -94,11 +113,10 @@ def _one(
     template: Template,
     design: Mapping[str, Any],
     parameters: Mapping[str, Scalar],
-    timed: Mapping[str, Any],
+    seconds: Mapping[str, float],
     roofs: Roofs,
 ) -> Tried:
     assignment = {d.name: int(design["assignment"][d.name]) for d in template.decisions}
-    seconds = {n: float(timed["seconds"][n]) for n in ("median", "low", "high")}
     counters, shares = _counted(
         template,
         tuple(sorted(parameters.items())),
