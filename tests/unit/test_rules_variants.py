@@ -154,6 +154,25 @@ def test_spread_makes_the_last_loop_an_index_of_the_grid() -> None:
     assert "O[h,g,d_agent] = acc[0]" in text
 
 
+def test_unwrap_splits_a_loop_where_its_index_turns() -> None:
+    text = """
+template turned : operator -> mapping
+
+scope
+  workload  Y[T,H] = X[T,H] + X[T, (h + H//2) mod H]
+  extents   T >= 1, H >= 1
+
+program
+  par grid t in T:
+    for h in 0 .. H:
+      Y[t,h] = X[t,h] + X[t, (h+H//2) mod H]
+"""
+    made = program("unwrap", text)
+    assert "for h in 0 .. H - H // 2: Y[t,h] = X[t,h] + X[t, h+H//2]" in made
+    assert "for h in H - H // 2 .. H: Y[t,h] = X[t,h] + X[t, h+H//2-H]" in made
+    assert BY_NAME["unwrap"].apply(sample(GEMM)) == ()
+
+
 def test_order_makes_another_index_the_outermost() -> None:
     assert "par grid (j, i) in N, M:" in program("order", GEMM)
 

@@ -109,9 +109,20 @@ class Library:
         for parents, way in _ways(request, draws):
             if way.template.name not in told:
                 told.add(way.template.name)
-                done = way.template if way.template.cost else self.costed(way.template)
+                done = self._costed(way.template)
+                if done is None:
+                    continue
                 why = "; ".join(dict.fromkeys(way.why))
                 yield Proposal(format_template(done), "fw", way.rule, parents, why)
+
+    def _costed(self, template: Template) -> Template | None:
+        """With a cost; None where it is too large for the language."""
+        if template.cost is not None:
+            return template
+        try:
+            return self.costed(template)
+        except InputError:
+            return None
 
 
 def contract_of(text: str) -> Contract:

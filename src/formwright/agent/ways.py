@@ -17,14 +17,14 @@ REPEATED: Final = 6
 """How often one rule is applied on a way; each has its places, and some make new ones."""
 
 DEVELOPING: Final = (
-    *("narrow", "keep", "hoist", "copy", "fuse"),
+    *("narrow", "unwrap", "keep", "hoist", "copy", "fuse"),
     *("partial-results", "block-lanes", "block-rows"),
 )
 """The rules that take a plain program to one that keeps what it needs, uses vectors and has rows of
 an agent in registers, in their order."""
 
 IN_PANELS: Final = (
-    *("narrow", "keep", "hoist", "copy", "fuse"),
+    *("narrow", "unwrap", "keep", "hoist", "copy", "fuse"),
     *("panels", "partial-results", "block-lanes", "block-rows"),
 )
 """The same with panels of what several agents read by rows."""

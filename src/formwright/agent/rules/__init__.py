@@ -13,9 +13,10 @@ from formwright.agent.rules.partial import PARTIAL_SUMS
 from formwright.agent.rules.phases import PHASES
 from formwright.agent.rules.rule import Rule, Variant
 from formwright.agent.rules.slots import ADD_SLOTS
+from formwright.agent.rules.unwrap import UNWRAP
 
 RULES: tuple[Rule, ...] = (
-    *(NARROW, KEEP, HOIST, COPY, FUSE, PANELS, PARTIAL_SUMS, BLOCK_LANES, BLOCK_ROWS),
+    *(NARROW, UNWRAP, KEEP, HOIST, COPY, FUSE, PANELS, PARTIAL_SUMS, BLOCK_LANES, BLOCK_ROWS),
     *(PACK, STRIP, SPREAD, PHASES, SPLIT, INTERCHANGE, ORDER, ADD_SLOTS, PREFETCH, STREAM),
     *(OPEN_MENU, TIE, CLOSE_MENU),
 )
