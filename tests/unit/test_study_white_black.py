@@ -216,10 +216,10 @@ def task(name: str, *rows: Row) -> TaskResult:
 
 
 def test_the_same_kernel_is_even_and_no_advantage() -> None:
-    assert standing_of(found(1.0, "a"), found(1.0, "a")) == "even"
-    assert standing_of(found(1.0, "a"), found(1.1, "b")) == "ahead"
-    assert standing_of(found(1.0, "a"), found(0.9, "b")) == "behind"
-    assert standing_of(found(1.0, "a"), None) is None
+    assert standing_of("a", "a", Spread(1.0, 1.0, 1.0)) == "even"
+    assert standing_of("a", "b", Spread(1.1, 0.9, 1.2)) == "ahead"
+    assert standing_of("a", "b", Spread(0.9, 0.8, 1.2)) == "behind"
+    assert standing_of("a", "b", None) is None
     assert not task("one", row("random", 1.0, "even")).ahead
     assert task("one", row("random", 1.0, "even")).near
 

@@ -25,10 +25,8 @@ from formwright.qualify.timing import operator_workload
 FRESH = 0x5EED
 """Added to the seed of the search: the finalists meet inputs that no search has seen."""
 LEAST_ROUNDS = 7
-SECONDS = 45.0
+SECONDS = 60.0
 BATCH_SECONDS = 0.01
-HOPELESS = 1.2
-"""A finalist this many times slower than the fastest is told by two rounds."""
 
 Search = Mapping[str, Any]
 Timed = Mapping[str, Mapping[str, float]]
@@ -66,7 +64,6 @@ def _measure(room: Room, keys: Sequence[str]) -> dict[str, Any]:
             seconds=SECONDS,
             batch_seconds=BATCH_SECONDS,
             slots=SLOTS,
-            hopeless=HOPELESS,
         ),
     )
     shown: dict[str, Any] = {"rounds": {}, "seconds": {}, "failures": {}, "queue_share": 0.0}
@@ -111,15 +108,10 @@ def result_of(
 def _row(name: str, found: tuple[Found, ...], ours: Found | None, rounds: Timed, note: str) -> Row:
     middle = median_of(found)
     seconds = spread([f.seconds for f in found if f.seconds is not None])
-    same = name == "flow" or ours is None or middle is None
-    return Row(
-        searcher=name,
-        found=found,
-        seconds=seconds,
-        ratio=None if same else paired(rounds[middle.key], rounds[ours.key]),  # type: ignore[union-attr]
-        standing=None if name == "flow" else standing_of(ours, middle),
-        note=note,
-    )
+    if name == "flow" or ours is None or middle is None:
+        return Row(name, found, seconds, None, None, note)
+    ratio = paired(rounds[middle.key], rounds[ours.key])
+    return Row(name, found, seconds, ratio, standing_of(ours.key, middle.key, ratio), note)
 
 
 def _found(room: Room, searcher: str, seed: int, search: Search, timed: Mapping[str, Any]) -> Found:

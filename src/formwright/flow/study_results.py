@@ -145,10 +145,13 @@ def paired(slower: Mapping[str, float], faster: Mapping[str, float]) -> Spread |
     return Spread(interval.median, interval.low, interval.high)
 
 
-def standing_of(flow: Found | None, other: Found | None) -> Standing | None:
-    """How the flow's median seed stands to another searcher's; one kernel is even with itself."""
-    if flow is None or other is None or flow.seconds is None or other.seconds is None:
+def standing_of(flow: str, other: str, ratio: Spread | None) -> Standing | None:
+    """How the flow's kernel stands to another searcher's; one kernel is even with itself.
+
+    ``ratio`` is the other's time over the flow's.
+    """
+    if ratio is None:
         return None
-    if flow.key == other.key:
+    if flow == other:
         return "even"
-    return "ahead" if flow.seconds < other.seconds else "behind"
+    return "ahead" if ratio.median > 1 else "behind"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -34,12 +35,16 @@ def summary(result: WhiteBlack) -> str:
     return told
 
 
+COLUMNS = ("searcher", "us (seeds)", "to the flow", "spent", "flow is")
+
+
 def _table(task: TaskResult) -> Table:
     extents = " ".join(f"{n}={v}" for n, v in task.extents.items())
     title = f"{task.name}: {task.template} ({task.proof}), {extents}, {task.designs} designs"
-    table = Table(title=title, title_justify="left")
-    for name in ("searcher", "us (least-largest)", "to the flow", "n", "s", "flow is"):
-        table.add_column(name, justify="left" if name in ("searcher", "flow is") else "right", no_wrap=True)
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in COLUMNS:
+        left = name in ("searcher", "flow is")
+        table.add_column(name, justify="left" if left else "right", no_wrap=name != "searcher")
     for row in (*task.rows, *([] if task.copied is None else [task.copied])):
         table.add_row(*_cells(row))
     return table
@@ -53,15 +58,16 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.searcher,
         "-" if row.seconds is None else _micro(row.seconds),
-        "" if ratio is None else f"{ratio.median:.3f}x [{ratio.low:.3f}, {ratio.high:.3f}]",
-        str(middle),
-        f"{spent:.0f}",
+        "" if ratio is None else f"{ratio.median:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]",
+        f"{middle}, {spent:.0f} s",
         row.standing or ("not run" if row.note.startswith("not run") else ""),
     )
 
 
 def _micro(seconds: Spread) -> str:
-    median, low, high = (f"{v * 1e6:.1f}" for v in (seconds.median, seconds.low, seconds.high))
+    """The median, and the least and the largest of the seeds, in microseconds."""
+    values = (seconds.median, seconds.low, seconds.high)
+    median, low, high = (f"{v * 1e6:.{1 if v < 1e-3 else 0}f}" for v in values)
     return f"{median} ({low}-{high})"
 
 
