@@ -23,6 +23,24 @@ def codesign(
     out: Annotated[Path, typer.Option("--out", help="Where the journal and tables go.")] = Path(
         "codesign-out"
     ),
+    agent: Annotated[
+        str,
+        typer.Option(
+            "--agent",
+            help="Who names what each purchase made possible: library, manual, replay, openai,"
+            " anthropic.",
+        ),
+    ] = "",
+    model: Annotated[str, typer.Option("--model", help="Of a served model: its name.")] = "",
+    address: Annotated[
+        str, typer.Option("--address", help="Of a served model: http://localhost:8000/v1.")
+    ] = "",
+    transcript: Annotated[
+        str, typer.Option("--transcript", help="Of replay: a transcript.jsonl.")
+    ] = "",
+    budget: Annotated[
+        str, typer.Option("--budget", help="Of an agent: calls=20,tokens=2e5,seconds=600.")
+    ] = "",
     json_: Annotated[bool, typer.Option("--json", help="Write the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> int:
@@ -32,17 +50,25 @@ def codesign(
     gpu-layer.
     """
     from formwright.flow.codesign import run_study
+    from formwright.flow.codesign_agent import name_purchases
+    from formwright.flow.options import Options, agent_of
+    from formwright.report.agents import print_names
     from formwright.report.codesign import print_study
     from formwright.report.codesign_files import write_study
     from formwright.report.progress import Progress
 
+    asked = Options(agent=agent, model=model, address=address, transcript=transcript, budget=budget)
+    proposer = agent_of(asked, None)
     with Progress(progress_console(), quiet=quiet) as progress:
         result = run_study(study, out, progress)
+        named = None if proposer is None else name_purchases(result, proposer, out, progress)
     written = write_study(result, out)
     if json_:
-        emit_json(result.as_json())
+        emit_json(result.as_json() | ({} if named is None else {"agent": named}))
     else:
         print_study(console(), result)
+        if named is not None:
+            print_names(console(), named)
         print(f"  written: {', '.join(p.name for p in written)} in {out}")
     return HELD if result.held else NOT_MET
 

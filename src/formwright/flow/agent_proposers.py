@@ -30,13 +30,15 @@ def ledger_of(agent: Agent) -> Ledger:
     return Ledger(Budget(**whole, **limits), stated if prices else None)  # type: ignore[arg-type]
 
 
-def proposer_of(agent: Agent, contract: Contract, out: Path, ledger: Ledger) -> Proposer:
-    """Raises ``InputError`` for a transcript that is none, a model without key or address."""
+def proposer_of(agent: Agent, contract: Contract | None, out: Path, ledger: Ledger) -> Proposer:
+    """Texts are held against ``contract``; without one only words are asked for.
+
+    Raises ``InputError`` for a transcript that is none, a model without key or address."""
     if agent.proposer == "replay":
         return Replay(Path(agent.transcript), ledger)
 
     def screening(proposal: Proposal) -> tuple[Finding, ...]:
-        return screen(proposal, contract)
+        return () if contract is None else screen(proposal, contract)
 
     asked: Proposer
     match agent.proposer:

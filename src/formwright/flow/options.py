@@ -35,6 +35,17 @@ def with_options(problem: Problem, options: Options) -> Problem:
 
     Raises ``InputError`` with every fault.
     """
+    agent = agent_of(options, problem.agent)
+    if agent == problem.agent:
+        return problem
+    return replace(problem, agent=agent, budget=_budget(problem))
+
+
+def agent_of(options: Options, known: Agent | None) -> Agent | None:
+    """``known`` with what the command says in its place; ``None`` where nobody names one.
+
+    Raises ``InputError`` with every fault.
+    """
     asked: dict[str, Any] = {
         name: getattr(options, name)
         for name in ("model", "address", "transcript", "answers")
@@ -46,9 +57,9 @@ def with_options(problem: Problem, options: Options) -> Problem:
         if getattr(options, name) is not None
     }
     if not options.agent and not asked and not options.budget:
-        return problem
+        return known
     faults: list[Diagnostic] = []
-    agent = problem.agent or Agent()
+    agent = known or Agent()
     if options.agent:
         if options.agent not in PROPOSERS:
             hint = nearest(options.agent, PROPOSERS) or f"known: {', '.join(PROPOSERS)}"
@@ -64,7 +75,7 @@ def with_options(problem: Problem, options: Options) -> Problem:
         faults = [Diagnostic(f"--agent: {told}", hint=hint) for _, told, hint in faults_of(agent)]
     if faults:
         raise InputError(faults)
-    return replace(problem, agent=agent, budget=_budget(problem))
+    return agent
 
 
 def _budget(problem: Problem) -> Budget:

@@ -61,3 +61,12 @@ def _told(generation: dict[str, Any]) -> str:
     if cause is not None:
         said += f"; {cause['kind']} ({cause['loss']:.0%}, {cause['evidence']}): {cause['says']}"
     return said
+
+
+def print_names(console: Console, named: dict[str, Any]) -> None:
+    """What the proposer calls the mechanism of each purchase of a study."""
+    console.print(f"\nmechanisms, named by {named['proposer']}", markup=False, style="bold")
+    for found in named["mechanisms"]:
+        steps = ", ".join(f"{n} {a} -> {b}" for n, (a, b) in found["fields"].items())
+        said = found["name"] or f"no name: {' '.join(found['problem'].split())}"
+        console.print(f"  {found['round']}. {steps}: {said}", markup=False, soft_wrap=True)
