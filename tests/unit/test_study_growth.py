@@ -163,12 +163,17 @@ def test_a_process_that_fails_is_a_fault_of_its_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_second_problem_draws_what_the_first_left(tmp_path: Path) -> None:
-    result = run_growth(GrowthPlan(TWO, repeats=1, rounds=5, generations=1), tmp_path, Heard())
+def test_the_second_problem_draws_what_the_first_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = Path("study")  # as a command gives it: the processes must find their caches all the same
+    result = run_growth(GrowthPlan(TWO, repeats=1, rounds=5, generations=1), out, Heard())
     assert result.held
     first, second = result.problems
     assert first.of("with")[0].drawn == ()
     assert second.of("with")[0].drawn
     assert all(r.drawn == () for p in result.problems for r in p.of("without"))
-    again = run_growth(GrowthPlan(TWO, repeats=1, rounds=5, generations=1), tmp_path, Heard())
+    again = run_growth(GrowthPlan(TWO, repeats=1, rounds=5, generations=1), out, Heard())
+    assert str(tmp_path) not in (out / "journal.jsonl").read_text()
     assert again.problems == result.problems

@@ -86,7 +86,7 @@ def _outcome(room: Room, found: Search) -> dict[str, Any]:
         "template": winner.template,
         "rule": "" if made_as is None else made_as.rule,
         "assignment": winner.assignment,
-        "library": str(winner.library),
+        "library": str(winner.library.relative_to(room.setting.out)),
         "latency": found.seconds[winner.key],
     }
 

@@ -85,7 +85,6 @@ def run_growth(plan: GrowthPlan, out: Path, listener: Listener) -> GrowthStudy:
         InputError: an ``out`` of another study.
     """
     start = monotonic()
-    out = out.absolute()
     with Journal(out / "journal.jsonl") as journal:
         _identify(journal, plan, out)
         listener.stage("reading the chip (a first detection takes about 15 s)")
@@ -152,7 +151,9 @@ def _pair(
         found[arm] = journal.step(place.key, partial(_run, place))
         record.runs.append(_ran(place, found[arm], journal.number(place.key)))
     libraries: dict[str, str] = {
-        arm: str(data["library"]) for arm, data in found.items() if data.get("library")
+        arm: str(_Place(plan, out, index, repeat, arm).folder / data["library"])
+        for arm, data in found.items()
+        if data.get("library")
     }
     if len(libraries) == len(ARMS):
         problem = plan.problems[index]
@@ -179,7 +180,7 @@ def _run(place: _Place) -> dict[str, Any]:
     try:
         child = subprocess.run(
             [*command, str(file), str(place.folder), str(store)],
-            env=os.environ | {"XDG_CACHE_HOME": str(_cache(place))},
+            env=os.environ | {"XDG_CACHE_HOME": str(_cache(place).absolute())},
             capture_output=True,
             text=True,
             timeout=LONGEST * place.plan.seconds,
@@ -191,7 +192,8 @@ def _run(place: _Place) -> dict[str, Any]:
     if child.returncode or not result.is_file():
         return {"fault": child.stderr.strip().splitlines()[-1] if child.stderr else "no result"}
     found: dict[str, Any] = loads(result.read_text(encoding="utf-8"))
-    del found["agent"]["lines"]
+    # What is kept names no place of this machine.
+    del found["agent"]["lines"], found["agent"]["transcript"]
     return {"fault": ""} | found
 
 

@@ -13,7 +13,7 @@ from formwright.flow.growth_results import Arm, Grown, GrowthStudy, Ran
 from formwright.flow.study_results import Spread, spread
 from formwright.report.codesign_files import csv_text
 
-_RIGHT = ("drawn", "first s", "s without", "first us", "us without", "final without/with")
+_RIGHT = ("drawn", "first s", "s without", "first us", "us without", "without/with")
 
 
 def print_growth(console: Console, result: GrowthStudy) -> None:
