@@ -74,7 +74,8 @@ def _changed(template: Template) -> Iterator[Edit]:
     extents = tuple(p.name for p in (*scope.extents, *scope.agents))
     chip = tuple(p.name for p in scope.chip)
     defined = tuple(d.name for d in template.definitions)
-    words = Words((decisions, extents, defined, chip), ())
+    switches = tuple(d.name for d in template.decisions if min(d.menu) == 0)
+    words = Words((decisions, extents, defined, chip), switches)
     samples = list(drawn(closed(replace(template, cost=None)), 0, SAMPLES, in_menus=True))
     flat: dict[str, Expr] = {}
     for definition in template.definitions:

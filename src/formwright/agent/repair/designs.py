@@ -17,7 +17,7 @@ DRAWS = 300
 ROOMY = 10**12
 """What a chip has of everything where its room is not in question."""
 
-ASSIGNMENTS = 1_500
+ASSIGNMENTS = 500
 """Assignments that are looked through for parameters that had none."""
 
 
@@ -65,10 +65,15 @@ class Designs:
             stated = requires if condition == "implied" else ()
             if same and _all(constraints, values) and not (stated and _all(stated, values)):
                 return True
-        return any(
-            not any(_all(constraints, {**values, **a}) for a in self._assignments)
-            for values in self._without
-        )
+        return any(not self._has_design(constraints, values) for values in self._without)
+
+    def _has_design(self, constraints: Sequence[Expr], values: Design) -> bool:
+        """Some assignment of those drawn fits; what fits is tried first the next time."""
+        for at, assignment in enumerate(self._assignments):
+            if _all(constraints, {**values, **assignment}):
+                self._assignments.insert(0, self._assignments.pop(at))
+                return True
+        return False
 
     def learn(self, proof: Proof) -> None:
         """Keeps the counterexamples about values."""

@@ -221,7 +221,7 @@ class _Search:
         match screen:
             case Designs():
                 screen.learn(proof)
-            case Screen():
+            case _:
                 for values in _runs(proof, candidate):
                     if screen.distinguish(candidate, values):
                         return

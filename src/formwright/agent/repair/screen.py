@@ -48,6 +48,9 @@ SEEKING_SCHEDULES = 240
 SEEKING = 4.0
 """Schedules, and seconds, at values that the verifier refuted."""
 
+DOUBTING = 0.5
+"""Seconds at each of the values where other schedules are tried on what passed every run."""
+
 PASSING = 10
 """Right runs of the textual order, and of other schedules, that candidates must pass too."""
 
@@ -58,7 +61,7 @@ MORE = 48
 """Values that what passes all trials is run at as well."""
 
 MORE_BUDGET = 12_000
-MORE_SECONDS = 4.0
+MORE_SECONDS = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +295,10 @@ class Screen:
 
     def _doubt_order(self, candidate: Template, stated: Sequence[Expr]) -> bool:
         """The same by other schedules, where the faulty program failed and at two more values."""
-        several = dict.fromkeys(t.values for t in (*self.failing[:2], *self.passing[:2]))
+        several = dict.fromkeys(t.values for t in (*self.failing[:2], *self.passing[:1]))
         for frozen in several:
             values: Values = dict(frozen)  # type: ignore[arg-type]
-            if admitted(stated, values) and self.distinguish(candidate, values):
+            if admitted(stated, values) and self.distinguish(candidate, values, DOUBTING):
                 return True
         return False
 
@@ -303,7 +306,7 @@ class Screen:
         """How bad the faulty program is at its cheapest failing trial; 0 if it shows nothing."""
         return self._worst[self.failing[0]] if self.failing else 0
 
-    def distinguish(self, candidate: Template, values: Values) -> bool:
+    def distinguish(self, candidate: Template, values: Values, seconds: float = SEEKING) -> bool:
         """Keeps a trial at which ``candidate``, refuted elsewhere, shows a defect."""
         closed = _closed(candidate)
         schedules: Iterable[Schedule] = orderly()
@@ -311,7 +314,7 @@ class Screen:
             agents = max((int(values[p.name]) for p in closed.scope.agents), default=2)
             several = adversarial(4, agents, has_asynchronous(closed.program))
             schedules = islice(several, SEEKING_SCHEDULES)
-        deadline = thread_time() + SEEKING
+        deadline = thread_time() + seconds
         for schedule in schedules:
             outcome = self.outcome(closed, values, schedule)
             if outcome is None or outcome.status == "budget" or thread_time() > deadline:
