@@ -100,7 +100,7 @@ def test_a_diagnosis_is_answered_first(diagnosis: dict[str, object], rule: set[s
 def test_a_level_asks_for_rules_of_that_level() -> None:
     way = LIBRARY.propose(adapt(PLAIN, wanted=1)).proposals[0]
     known = Known(parse(Source("way.fw", way.text)).name, way.text, "proved")
-    assert set(rules(adapt(known, wanted=2, level="schedule"))) <= {"prefetch", "close-menu", "tie"}
+    assert set(rules(adapt(known, wanted=2, level="schedule"))) <= {"prefetch", "stream"}
 
 
 def test_menus_of_two_parents_are_joined() -> None:

@@ -136,21 +136,20 @@ def contract_of(text: str) -> Contract:
 
 
 def _ways(request: Request, draws: random.Random) -> Iterator[tuple[tuple[str, ...], Way]]:
-    """The whole way of each parent, panels, shorter ways, joined menus, one rule, two rules."""
+    """The whole way of each parent, panels, shorter ways, joined menus, one rule, two rules.
+
+    Where the end of the whole way is known to hold, shorter ones come last.
+    """
     level = str(request.data.get("level", "mapping"))
     helpful = _helpful(request.data.get("diagnosis"))
     parents = [parse(Source(f"{n}.fw", t)) for n, t in islice(_parents(request), PARENTS)]
     ways = [(p, tuple(developed(p))) for p in parents]
+    held = {k.name for k in request.known if k.evidence == "proved"}
     for parent, found in ways:
         yield from (((parent.name,), way) for way in found[-1:])
     for parent, found in ways:
-        if found:
-            in_panels = [w for w in developed(parent, IN_PANELS) if "panels" in w.rules][-1:]
-            for panels in (packed(found[-1]), *in_panels):
-                if panels is not None:
-                    yield (parent.name,), panels
-    for parent, found in ways:
-        yield from (((parent.name,), way) for way in reversed(found[:-1]))
+        yield from (((parent.name,), way) for way in _in_panels(parent, found))
+    yield from _shorter([w for w in ways if not _holds(w[1], held)])
     for one in parents[:1]:
         for other in parents[1:]:
             both = joined(one, other)
@@ -162,6 +161,28 @@ def _ways(request: Request, draws: random.Random) -> Iterator[tuple[tuple[str, .
     for parent in parents:
         for way in twice(parent, draws, level=level, helpful=helpful):
             yield (parent.name,), way
+    yield from _shorter([w for w in ways if _holds(w[1], held)])
+
+
+def _holds(found: tuple[Way, ...], held: set[str]) -> bool:
+    return bool(found) and found[-1].template.name in held
+
+
+def _shorter(
+    ways: list[tuple[Template, tuple[Way, ...]]],
+) -> Iterator[tuple[tuple[str, ...], Way]]:
+    """The ends of all ways but the whole ones, the furthest first."""
+    for parent, found in ways:
+        yield from (((parent.name,), way) for way in reversed(found[:-1]))
+
+
+def _in_panels(parent: Template, found: tuple[Way, ...]) -> Iterator[Way]:
+    """The ends of ways with panels, of a template that rules still develop."""
+    if found:
+        panels = packed(found[-1])
+        if panels is not None:
+            yield panels
+        yield from [w for w in developed(parent, IN_PANELS) if "panels" in w.rules][-1:]
 
 
 def _parents(request: Request) -> Iterator[tuple[str, str]]:

@@ -47,6 +47,10 @@ ANSWERING: Final = {
 """Rules by the kind of a diagnosis that names no resource."""
 
 
+SETTLING: Final = ("close-menu", "tie")
+"""Rules that open nothing: fewer designs of the same programs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """A template with the rules that led to it, and the reasons of each."""
@@ -115,14 +119,20 @@ def _repeated(way: Way, rule: Rule, most: int) -> Way:
 def steps(
     way: Way, draws: random.Random, *, level: str, helpful: Sequence[str] = ()
 ) -> tuple[Way, ...]:
-    """One step from ``way``: helpful rules first, then those of the level, each lot as drawn."""
-    found = [
-        (rule.name not in helpful, rule.level != level, draws.random(), way.then(variant))
-        for rule in RULES
-        for variant in rule.apply(way.template)
-        if menu_points(variant.template) <= max(POINTS, menu_points(way.template))
-    ]
-    return tuple(further for *_, further in sorted(found, key=lambda f: f[:3]))
+    """One step from ``way``: helpful rules first, then those of the level, each lot as drawn.
+
+    Every rule of a lot has its turn before one has a second; those that only make the solver's
+    work less come last, unless they are asked for.
+    """
+    most = max(POINTS, menu_points(way.template))
+    found = list[tuple[tuple[bool, bool, bool, int, float], Way]]()
+    for rule in RULES:
+        variants = [v for v in rule.apply(way.template) if menu_points(v.template) <= most]
+        draws.shuffle(variants)
+        asked = rule.name in helpful
+        lot = (not asked, rule.name in SETTLING and not asked, rule.level != level)
+        found += [((*lot, n, draws.random()), way.then(v)) for n, v in enumerate(variants)]
+    return tuple(further for _, further in sorted(found, key=lambda f: f[0]))
 
 
 def twice(
