@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from formwright.agent.protocol import Proposal, Reply, Request, Spent
+from formwright.agent.recorded import Recorded
+from formwright.agent.replay import Recording
 from formwright.base.diagnostics import InputError
 from formwright.base.digest import digest
 from formwright.cli.main import run
@@ -33,6 +36,7 @@ from formwright.flow.study_results import (
 from formwright.flow.study_tasks import SEARCHERS, TASKS, Budget, Plan, chosen_plan
 from formwright.flow.study_templates import template_of
 from formwright.flow.study_workers import run_jobs
+from formwright.lang import load
 from formwright.report.study_white_black import summary, write_white_black
 
 CALLS: list[str] = []
@@ -84,7 +88,7 @@ def small(**changes: Any) -> Plan:
     plan = Plan(
         tasks=tuple(replace(t, template="decode_attention_heads") for t in TASKS[:2]),
         searchers=("flow", "random", "kernel-tuner-greedy"),
-        seeds=3,
+        seeds=2,
         budget=Budget(4, 1e9),
     )
     return replace(plan, **changes)
@@ -139,7 +143,7 @@ def test_every_searcher_has_the_same_budget(plan: Plan, whole: Run) -> None:
         assert task.designs == 77
         assert [r.searcher for r in task.rows] == list(plan.searchers)
         for row in task.rows:
-            assert len(row.found) == 3
+            assert len(row.found) == 2
             for found in row.found:
                 assert found.evaluations == 4
                 # A kernel costs the same whoever asks for it, done before or not.
@@ -164,7 +168,7 @@ def test_a_study_resumes_with_nothing_done_twice(plan: Plan, whole: Run, tmp_pat
     assert replace(again, seconds=0.0) == replace(whole.result, seconds=0.0)
     cut = tmp_path / "cut"
     cut.mkdir()
-    (cut / "journal.jsonl").write_bytes(b"".join(lines[: len(lines) // 2]) + b'{"torn')
+    (cut / "journal.jsonl").write_bytes(b"".join(lines[: len(lines) * 2 // 3]) + b'{"torn')
     resumed = study_white_black.run_white_black(plan, cut, Silent())
     for a, b in zip(resumed.tasks, whole.result.tasks, strict=True):
         for one, other in zip(a.rows, b.rows, strict=True):
@@ -178,7 +182,7 @@ def test_more_seeds_may_be_added_and_another_budget_may_not(plan: Plan, tmp_path
     out = tmp_path / "out"
     study_white_black.run_white_black(replace(plan, seeds=1), out, Silent())
     more = study_white_black.run_white_black(plan, out, Silent())
-    assert len(more.tasks[0].rows[0].found) == 3
+    assert len(more.tasks[0].rows[0].found) == 2
     with pytest.raises(InputError, match="another budget"):
         study_white_black.run_white_black(replace(plan, budget=Budget(5, 1e9)), out, Silent())
 
@@ -192,15 +196,67 @@ def test_the_folder_of_another_run_is_refused(plan: Plan, tmp_path: Path) -> Non
         study_white_black.run_white_black(plan, tmp_path, Silent())
 
 
+class Answers:
+    """Proposes these texts in one answer."""
+
+    name = "answers"
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+
+    def propose(self, request: Request) -> Reply:
+        return Reply(tuple(Proposal(t, "fw", "by hand") for t in self.texts), Spent())
+
+
+@pytest.fixture(scope="module")
+def transcript(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text that is none, one that is proved, and last one of another operator."""
+    path = tmp_path_factory.mktemp("told") / "transcript.jsonl"
+    texts = ("nothing", load("decode_attention_heads")[0].text, load("softmax_rows")[0].text)
+    Recording(Answers(*texts), path).propose(Request("new", 1, 0, "", (), {}))
+    return path
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_a_transcript_is_a_proposer_of_the_flow_and_of_evolution(
+    plan: Plan, transcript: Path, tmp_path: Path
+) -> None:
+    asked = replace(
+        plan,
+        tasks=plan.tasks[:1],
+        searchers=("flow-transcript", "evolution-transcript"),
+        seeds=1,
+        transcript=transcript,
+    )
+    (task,) = study_white_black.run_white_black(asked, tmp_path / "out", Silent()).tasks
+    flow, evolution = task.rows
+    assert flow.found[0].template == "decode_attention_heads"
+    assert flow.found[0].evaluations == evolution.found[0].evaluations == 4
+    assert flow.standing is None
+    assert evolution.standing in ("ahead", "even", "behind")
+
+
+def test_a_recorded_program_is_drawn_by_seed_and_number(transcript: Path) -> None:
+    recorded = Recorded(transcript)
+    assert len(recorded.proposals) == 3
+    asked = [Request("adapt", n, 5, "", (), {}) for n in range(12)]
+    drawn = [recorded.propose(r).proposals for r in asked]
+    assert drawn == [recorded.propose(r).proposals for r in asked]
+    assert {p.text for (p,) in drawn} == {p.text for p in recorded.proposals}
+    assert recorded.propose(replace(asked[0], kind="new")).problem
+    with pytest.raises(InputError, match="no transcript"):
+        Recorded(transcript.parent / "another.jsonl")
+
+
 def test_files_have_a_line_for_each_search(whole: Run, tmp_path: Path) -> None:
     write_white_black(whole.result, tmp_path)
     told = json.loads((tmp_path / "result.json").read_text())
     assert told["held"] == whole.result.held
     rows = (tmp_path / "searches.csv").read_text().splitlines()
-    assert len(rows) == 1 + 2 * 4 * 3
+    assert len(rows) == 1 + 2 * 4 * 2
     lines = (whole.out / "journal.jsonl").read_text().splitlines()
-    entry = told["tasks"][0]["rows"][1]["found"][2]["entry"]
-    assert json.loads(lines[entry])["key"] == "search/decode-512/random/2"
+    entry = told["tasks"][0]["rows"][1]["found"][1]["entry"]
+    assert json.loads(lines[entry])["key"] == "search/decode-512/random/1"
 
 
 def found(seconds: float | None, key: str, seed: int = 0) -> Found:

@@ -82,10 +82,8 @@ class Replay:
     """
 
     def __init__(self, path: Path, ledger: Ledger | None = None) -> None:
-        if not path.is_file():
-            raise fail(f"no transcript {path}", hint="a run keeps its own as transcript.jsonl")
         self._path, self._ledger = path, ledger
-        self._kept = {e.number: e for e in _read(path, cut=False)}
+        self._kept = {e.number: e for e in recorded(path)}
 
     @property
     def name(self) -> str:
@@ -101,6 +99,13 @@ class Replay:
             told = f"the transcript has no answer {request.number} ({len(self)} are recorded)"
             return Reply((), Spent(), told)
         return _answered(kept, request, self._ledger)
+
+
+def recorded(path: Path) -> tuple[Exchange, ...]:
+    """What the transcript at ``path`` has, in order. Raises ``InputError``."""
+    if not path.is_file():
+        raise fail(f"no transcript {path}", hint="a run keeps its own as transcript.jsonl")
+    return tuple(_read(path, cut=False))
 
 
 def _answered(kept: Exchange, request: Request, ledger: Ledger | None) -> Reply:

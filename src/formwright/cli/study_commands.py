@@ -36,6 +36,10 @@ def white_black(
     seconds: Annotated[
         float, typer.Option("--seconds", min=0.1, help="Seconds of a search, all told.")
     ] = 120.0,
+    transcript: Annotated[
+        Path | None,
+        typer.Option("--transcript", help="Also the flow and the evolution with its programs."),
+    ] = None,
     json_: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -49,7 +53,9 @@ def white_black(
     from formwright.report.progress import Progress
     from formwright.report.study_white_black import print_white_black, write_white_black
 
-    plan = chosen_plan(tuple(task or ()), tuple(searcher or ()), seeds, evaluations, seconds)
+    plan = chosen_plan(
+        tuple(task or ()), tuple(searcher or ()), seeds, evaluations, seconds, transcript
+    )
     with Progress(progress_console(), quiet=quiet) as progress:
         result = run_white_black(plan, out, progress)
     written = write_white_black(result, out)

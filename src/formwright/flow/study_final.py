@@ -7,6 +7,7 @@ from typing import Any
 from formwright.base.digest import digest
 from formwright.flow.blackbox_evaluator import SLOTS
 from formwright.flow.study_results import (
+    FLOWS,
     Found,
     Row,
     TaskResult,
@@ -83,14 +84,18 @@ def result_of(
     copied: Sequence[Search],
     timed: Mapping[str, Any],
 ) -> TaskResult:
-    """Rows by searcher, each held against the flow's."""
+    """Rows by searcher, each held against the flow with the same proposer."""
     found = {
         searcher: tuple(_found(room, searcher, n, s, timed) for n, s in enumerate(those))
         for searcher, those in searches.items()
     }
     ours = median_of(found.get("flow", ()))
     notes = {name: str(those[0]["note"]) for name, those in searches.items()}
-    rows = tuple(_row(n, f, ours, timed["rounds"], notes[n]) for n, f in found.items())
+    theirs = median_of(found.get("flow-transcript", ()))
+    rows = tuple(
+        _row(n, f, theirs if n == "evolution-transcript" else ours, timed["rounds"], notes[n])
+        for n, f in found.items()
+    )
     control = tuple(_found(room, "copied", n, s, timed) for n, s in enumerate(copied))
     return TaskResult(
         name=room.task.name,
@@ -108,7 +113,7 @@ def result_of(
 def _row(name: str, found: tuple[Found, ...], ours: Found | None, rounds: Timed, note: str) -> Row:
     middle = median_of(found)
     seconds = spread([f.seconds for f in found if f.seconds is not None])
-    if name == "flow" or ours is None or middle is None:
+    if name in FLOWS or ours is None or middle is None:
         return Row(name, found, seconds, None, None, note)
     ratio = paired(rounds[middle.key], rounds[ours.key])
     return Row(name, found, seconds, ratio, standing_of(ours.key, middle.key, ratio), note)

@@ -11,6 +11,8 @@ Standing = Literal["ahead", "even", "behind"]
 SHARE_AHEAD: Final = 0.8
 """Of the tasks, those on which the flow must be ahead of every searcher; on the others it may be
 behind by :data:`BEHIND` at most."""
+FLOWS: Final = ("flow", "flow-transcript")
+"""Rows of the flow itself, by proposer."""
 BEHIND: Final = 0.02
 
 
@@ -72,13 +74,13 @@ class TaskResult:
     @property
     def worst(self) -> Row | None:
         """The searcher that the flow is least ahead of."""
-        rivals = [r for r in self.rows if r.ratio is not None and r.searcher != "flow"]
+        rivals = [r for r in self.rows if r.ratio is not None and r.searcher not in FLOWS]
         return min(rivals, key=lambda r: r.ratio.median, default=None)  # type: ignore[union-attr]
 
     @property
     def ahead(self) -> bool:
         """Whether the flow's median is below that of every other searcher."""
-        rivals = [r for r in self.rows if r.searcher != "flow" and r.standing is not None]
+        rivals = [r for r in self.rows if r.searcher not in FLOWS and r.standing is not None]
         return bool(rivals) and all(r.standing == "ahead" for r in rivals)
 
     @property

@@ -27,6 +27,15 @@ NEEDS = {"optuna-tpe": "optuna"} | dict.fromkeys(STRATEGIES, "kernel_tuner")
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What a transcript has for a task: its last proved template, and the proposer."""
+
+    template: Template
+    space: Space
+    proposer: Proposer
+
+
+@dataclass(frozen=True, slots=True)
 class Room:
     """``template`` as its file has it, ``space`` with the element types of the contract."""
 
@@ -41,6 +50,7 @@ class Room:
     space: Space
     evaluator: Evaluator
     proof: str
+    told: Told | None = None
 
 
 def run_searcher(room: Room, searcher: str, asking: Asking, seed: int) -> str:
@@ -59,13 +69,23 @@ def run_searcher(room: Room, searcher: str, asking: Asking, seed: int) -> str:
         case "optuna-tpe":
             optuna_tpe(room.space, asking, seed)
         case "evolution":
-            _evolution(room, asking, seed).run(room.template, room.space)
+            proposer = Library(plain=_no_specification, costed=lambda template: template)
+            _evolution(room, proposer, asking, seed).run(room.template, room.space)
+        case "flow-transcript" | "evolution-transcript":
+            if room.told is None:
+                return f"not run: no proved program for {room.contract.operator} in a transcript"
+            if searcher == "flow-transcript":
+                flow_search(room.told.space, asking)
+            else:
+                evolution = _evolution(room, room.told.proposer, asking, seed)
+                evolution.run(room.told.template, room.told.space)
         case _:
             kernel_tuner(room.space, asking, seed, searcher)
     return ""
 
 
-def _evolution(room: Room, asking: Asking, seed: int) -> Evolution:
+def _evolution(room: Room, proposer: Proposer, asking: Asking, seed: int) -> Evolution:
+    """It adapts what it is given: neither a cost nor a proof is asked of a proposal."""
     workload = Workload(room.task.name, dict(room.task.extents))
     world = World(
         room.contract,
@@ -74,12 +94,7 @@ def _evolution(room: Room, asking: Asking, seed: int) -> Evolution:
         room.chip_name,
         room.task.extents,
     )
-    return Evolution(world, _proposer(), asking, seed)
-
-
-def _proposer() -> Proposer:
-    """The rules of the library. It adapts what it is given: neither a cost nor a proof is asked."""
-    return Library(plain=_no_specification, costed=lambda template: template)
+    return Evolution(world, proposer, asking, seed)
 
 
 def _no_specification(contract: Contract, name: str) -> tuple[Template, ...]:

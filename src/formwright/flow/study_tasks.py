@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from formwright.base.diagnostics import Diagnostic, InputError, nearest
@@ -17,6 +18,9 @@ SEARCHERS: Final = (
     "evolution",
 )
 """The flow first; ``copied`` is a control beside them and searches nothing."""
+TOLD: Final = ("flow-transcript", "evolution-transcript")
+"""The flow and the evolutionary search once more, with a transcript's programs: held against each
+other, since both have the same proposer."""
 USUAL: Final = tuple(s for s in SEARCHERS if s != "kernel-tuner-genetic")
 """Those that run where none is named: two of Kernel Tuner's strategies."""
 
@@ -60,6 +64,7 @@ class Plan:
     chip: str = "local"
     timings: int = 2
     final_rounds: int = 25
+    transcript: Path | None = None
     budget: Budget = field(default_factory=Budget)
 
 
@@ -97,6 +102,7 @@ def chosen_plan(
     seeds: int = 5,
     evaluations: int = 10,
     seconds: float = 120.0,
+    transcript: Path | None = None,
 ) -> Plan:
     """The study with some of its tasks and searchers, the usual ones where none is named.
 
@@ -109,9 +115,13 @@ def chosen_plan(
         raise InputError(faults)
     return Plan(
         tasks=tuple(known[name] for name in tasks) or TASKS,
-        searchers=tuple(s for s in SEARCHERS if s in searchers) or USUAL,
+        searchers=(
+            *(tuple(s for s in SEARCHERS if s in searchers) or USUAL),
+            *(() if transcript is None else TOLD),
+        ),
         seeds=seeds,
         budget=Budget(evaluations, seconds),
+        transcript=transcript,
     )
 
 

@@ -1,14 +1,20 @@
 """The template of a study's task: one that ships, or what the library makes of the contract."""
 
+from collections.abc import Callable
 from typing import Final
 
 from formwright.agent.costing import with_cost
+from formwright.agent.recorded import Recorded
 from formwright.agent.specification import plain_templates
 from formwright.agent.ways import developed
-from formwright.base.diagnostics import fail
+from formwright.base.diagnostics import InputError, fail
+from formwright.base.source import Source
 from formwright.contract.contract import Contract
+from formwright.contract.matching import matches
 from formwright.ir.template import Template
 from formwright.lang import load
+from formwright.lang.format import format_template
+from formwright.lang.parser import parse
 
 MADE: Final = "library"
 """In the place of a name: the first plain template of the contract, by all rules of the library
@@ -26,3 +32,17 @@ def template_of(name: str, contract: Contract) -> Template:
     if made is plain:
         raise fail(f"no rule of the library does anything for {contract.operator}")
     return with_cost(made)
+
+
+def last_proved(
+    recorded: Recorded, contract: Contract, proved: Callable[[Template], bool]
+) -> str | None:
+    """The text of the transcript's last program of ``contract`` that is proved, with a cost."""
+    for proposal in reversed(recorded.proposals):
+        try:
+            template = parse(Source("transcript.fw", proposal.text))
+        except InputError:
+            continue
+        if not matches(template, contract) and proved(template):
+            return format_template(template if template.cost else with_cost(template))
+    return None

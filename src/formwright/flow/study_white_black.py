@@ -11,9 +11,11 @@ from time import monotonic
 from typing import Any
 
 from formwright import __version__
+from formwright.agent.recorded import Recorded
 from formwright.base.diagnostics import Diagnostic, InputError, fail
 from formwright.base.digest import digest
-from formwright.contract.contract import contract_digest
+from formwright.base.source import Source
+from formwright.contract.contract import Contract, contract_digest
 from formwright.contract.matching import typed_for
 from formwright.contract.operators import operator
 from formwright.flow.blackbox_evaluator import Evaluator
@@ -28,12 +30,13 @@ from formwright.flow.proving import prove
 from formwright.flow.setting import Listener
 from formwright.flow.study_final import final, result_of
 from formwright.flow.study_results import TaskResult, WhiteBlack
-from formwright.flow.study_searching import Room, run_searcher
+from formwright.flow.study_searching import Room, Told, run_searcher
 from formwright.flow.study_tasks import TASKS, Plan, Task
-from formwright.flow.study_templates import template_of
+from formwright.flow.study_templates import last_proved, template_of
 from formwright.flow.study_workers import run_jobs
 from formwright.ir.inline import inlined
 from formwright.lang.format import format_template
+from formwright.lang.parser import parse
 
 WORKERS = 2
 """Searches at a time: on more, building would outrun the one that may time."""
@@ -137,7 +140,32 @@ def _room(
             journal, out, contract, shapes, plan.threads, _seed(contract_digest(contract)), quiet
         ),
         proof=told["proof"],
+        told=_told(journal, plan, task, contract, values, chip["name"]),
     )
+
+
+def _told(
+    journal: Journal,
+    plan: Plan,
+    task: Task,
+    contract: Contract,
+    chip: Mapping[str, Any],
+    chip_name: str,
+) -> Told | None:
+    """What the transcript has for a task; its programs are proved here, once for an operator."""
+    if plan.transcript is None:
+        return None
+    recorded = Recorded(plan.transcript)
+    texts = digest([p.text for p in recorded.proposals])[:16]
+    found = journal.step(
+        f"transcript/{texts}/{task.operator}",
+        lambda: {"text": last_proved(recorded, contract, lambda t: prove(t).verdict == "proved")},
+    )
+    if found["text"] is None:
+        return None
+    template = parse(Source("transcript.fw", found["text"]))
+    typed = typed_for(template, contract)
+    return Told(template, space_of(typed, bind(typed, chip, task.extents, chip_name)), recorded)
 
 
 def _ahead(room: Room) -> None:
