@@ -3,6 +3,7 @@
     python benchmarks/costs.py                       # decode_attention and gemm
     python benchmarks/costs.py softmax --designs 12  # another operator, fewer designs
     python benchmarks/costs.py --json FILE           # every point, as JSON
+    python benchmarks/costs.py --again FILE          # its times against the models of today
 
 For each operator: its plain templates and what each step of the rules makes of them, the cost
 written by ``with_cost``. Designs are drawn with a seed, built, and called in turn in one thread;
@@ -17,7 +18,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import exp, log
 from pathlib import Path
 from random import Random
@@ -146,6 +147,28 @@ def points(contract: Contract, shape: Mapping[str, int], designs: int, calls: in
     ]
 
 
+def again(kept: Sequence[Mapping[str, object]]) -> list[Point]:
+    """Points measured before, with what the models say now. Templates that rules no longer make
+    are left out, and told."""
+    chip = {**load_chip("local").parameters(), "chip.cores": 1}
+    known = {
+        (name, template.name): template
+        for name in dict.fromkeys(str(p["operator"]) for p in kept)
+        for _, template in steps(operator(name).contract())
+    }
+    found = list[Point]()
+    for data in kept:
+        point = Point(**data)
+        template = known.get((point.operator, point.template))
+        if template is None:
+            print(f"{point.template} is no longer made", file=sys.stderr)
+            continue
+        values = bind(template, chip, SHAPES.get(point.operator, GEMM), "local")
+        predicted = float(objective_of(template, values, point.design, {}))
+        found.append(replace(point, predicted=predicted))
+    return found
+
+
 def shown(found: Sequence[Point]) -> str:
     """A line for each template with several designs, and one over all templates."""
     lines = []
@@ -184,8 +207,15 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--designs", type=int, default=24)
     parser.add_argument("--calls", type=int, default=15)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--again", type=Path)
     options = parser.parse_args(argv)
     everything = list[Point]()
+    if options.again:
+        everything = again(json.loads(options.again.read_text()))
+        for name in dict.fromkeys(p.operator for p in everything):
+            print(name)
+            print(shown([p for p in everything if p.operator == name]), flush=True)
+        return 0
     for name in options.operators:
         if name not in OPERATORS:
             parser.error(f"no operator {name}; known: {', '.join(OPERATORS)}")

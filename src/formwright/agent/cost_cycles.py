@@ -9,14 +9,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from formwright.agent.cost_loops import Leaf, Loop
-from formwright.agent.cost_terms import add, ceiling, chip, choice, largest, mul
+from formwright.agent.cost_terms import add, ceiling, chip, choice, largest, minus, mul
 from formwright.agent.rules.values import names_of, names_of_access
-from formwright.ir.expr import ONE, ZERO, Compare, Expr, Var, num
+from formwright.ir.expr import ONE, ZERO, Compare, Expr, MinMax, Num, Var, num
 from formwright.ir.program import Access, Apply, Buffer, Op, Select, Value
 from formwright.ir.rewrite import accesses, free_names
 
 Coefficient = Callable[[str], Expr]
 """The coefficient of that name; asking for one declares it."""
+
+FEWEST_REGISTERS = 16
+"""Vector registers that every CPU in scope has."""
 
 _SLOW = {"exp": "exp_cycles", "/": "divide_cycles", "sqrt": "root_cycles", "rsqrt": "root_cycles"}
 
@@ -70,7 +73,7 @@ class Cycles:
         size = {b.name: self._count(b, shape) for b in leaf.box}
         inner = leaf.loops[-1].name if leaf.loops and leaf.loops[-1].kind == "for" else ""
         terms = [self._loads(apply, shape, size, inner), self._stores(apply, shape, size)]
-        terms.append(self._operations(apply.value, shape, size, inner))
+        terms += [self._operations(v, shape, size, inner) for v in _beside_the_sum(apply)]
         if apply.op != "=":
             cells = names_of(apply.value) | names_of_access(apply.destination)
             terms.append(mul([_product(size, cells), self.coefficient("issue_cycles")]))
@@ -83,8 +86,19 @@ class Cycles:
             own = names_of_access(apply.destination)
             rest = [n for n in size if n not in own]
             steps = mul([*(size[n] for n in rest), self.coefficient("chain_cycles")])
-            cycles = largest(cycles, steps)
+            cycles = add([largest(cycles, steps), self._spilled(apply, shape, size)])
         return cycles
+
+    def _spilled(self, apply: Apply, shape: Shape, size: Mapping[str, Expr]) -> Expr:
+        """Registers beyond those that a core has: sums, one row of what is read, a factor."""
+        if not shape.vector:
+            return ZERO
+        sums = _product(size, names_of_access(apply.destination))
+        wanted = add([sums, size[shape.vector], ONE])
+        if isinstance(wanted, Num) and wanted.value <= FEWEST_REGISTERS:
+            return ZERO
+        beyond = MinMax("max", (ZERO, minus(wanted, chip("vector_registers"))))
+        return mul([beyond, self.coefficient("spill_cycles")])
 
     def _count(self, loop: Loop, shape: Shape) -> Expr:
         return (
@@ -153,6 +167,15 @@ class Cycles:
             (b := self.buffers.get(a.buffer)) is not None and b.home == "register"
             for a in accesses(value)
         )
+
+
+def _beside_the_sum(apply: Apply) -> tuple[Value, ...]:
+    """A sum's last product is one instruction with the addition."""
+    match apply.value:
+        case Op("*", args) if apply.op == "+=":
+            return args
+        case _:
+            return (apply.value,)
 
 
 def _product(size: Mapping[str, Expr], names: frozenset[str]) -> Expr:

@@ -30,7 +30,7 @@ from formwright.ir.expr import (
     num,
 )
 from formwright.ir.program import Alloc, Apply, Buffer, For, Hint, If, Par, Stmt
-from formwright.ir.rewrite import free_names, map_children, substitute
+from formwright.ir.rewrite import accesses, free_names, map_children, substitute
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,14 @@ class Walk:
     grids: list[Grid] = field(default_factory=list)
     buffers: dict[str, Buffer] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
+    tensors: dict[str, Buffer] = field(default_factory=dict)
     ranges: dict[str, tuple[Expr, Expr]] = field(default_factory=dict)
     blocks: int = 0
 
 
-def walked(program: tuple[Stmt, ...]) -> Walk:
-    """Every apply of ``program``, by phases."""
-    walk = Walk()
+def walked(program: tuple[Stmt, ...], tensors: tuple[Buffer, ...] = ()) -> Walk:
+    """Every apply of ``program``, by phases. ``tensors`` have the shapes that clips end at."""
+    walk = Walk(tensors={t.name: t for t in tensors})
     _block(walk, program, None, (), ONE)
     return walk
 
@@ -124,13 +125,26 @@ def _block(
                 cells = []
                 for b in box:
                     walk.ranges[b.name] = (ZERO, b.extent)
-                    cells.append(Loop(b.name, tidy(_typical(b.extent, walk.ranges)), "box"))
+                    count = tidy(_typical(b.extent, walk.ranges))
+                    cells.append(Loop(b.name, _clipped(count, b.name, stmt, walk), "box"))
                 home = grid or _alone(walk)
                 home.leaves.append(Leaf(stmt, loops, tuple(cells), share, number, place))
             case Hint():
                 continue
             case _:
                 continue
+
+
+def _clipped(count: Expr, name: str, apply: Apply, walk: Walk) -> Expr:
+    """``count``, or what a dimension has where ``name`` runs through it with a clip."""
+    for access in (apply.destination, *accesses(apply.value)):
+        tensor = walk.tensors.get(access.buffer)
+        if tensor is not None and access.clip:
+            for index, extent in zip(access.index, tensor.shape, strict=True):
+                # A tail has its bound already.
+                if name in free_names(index) and not isinstance(count, MinMax):
+                    count = MinMax("min", (count, extent))
+    return count
 
 
 def _alone(walk: Walk) -> Grid:

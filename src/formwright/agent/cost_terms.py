@@ -31,6 +31,8 @@ def tidy(expr: Expr) -> Expr:
             return left
         case Arith("+", left, right) if is_num(left, 0):
             return right
+        case Arith("-", left, Arith("-", whole, right)) if left == whole:
+            return right
         case _:
             return inner
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
-from formwright.agent.cost_cycles import Cycles
+from formwright.agent.cost_cycles import FEWEST_REGISTERS, Cycles
 from formwright.agent.cost_loops import Grid, times_reached, walked
 from formwright.agent.cost_terms import (
     above,
@@ -20,7 +20,6 @@ from formwright.agent.cost_terms import (
     chip,
     choice,
     is_num,
-    largest,
     least,
     minus,
     mul,
@@ -28,9 +27,9 @@ from formwright.agent.cost_terms import (
 )
 from formwright.agent.cost_traffic import Again, read_again
 from formwright.agent.rules.naming import Fresh
-from formwright.base.diagnostics import fail
+from formwright.base.diagnostics import InputError, fail
 from formwright.base.source import Source
-from formwright.ir.expr import Compare, Expr, Num, Var, num
+from formwright.ir.expr import Compare, Expr, MinMax, Num, Var, num
 from formwright.ir.fold import folded
 from formwright.ir.inline import inlined
 from formwright.ir.show import show_expr, show_number
@@ -39,19 +38,20 @@ from formwright.lang.format import format_template
 from formwright.lang.parser import parse
 
 DEFAULTS: Final = {
-    "load_cycles": Fraction(1, 2),
-    "issue_cycles": Fraction(1, 2),
-    "store_cycles": Fraction(1),
+    "load_cycles": Fraction(4, 5),
+    "issue_cycles": Fraction(13, 20),
+    "store_cycles": Fraction(11, 10),
     "widen_cycles": Fraction(7, 10),
-    "exp_cycles": Fraction(14),
-    "divide_cycles": Fraction(5),
-    "root_cycles": Fraction(12),
-    "chain_cycles": Fraction(4),
-    "row_cycles": Fraction(6),
+    "exp_cycles": Fraction(15),
+    "divide_cycles": Fraction(4),
+    "root_cycles": Fraction(11),
+    "chain_cycles": Fraction(3),
+    "spill_cycles": Fraction(1),
+    "row_cycles": Fraction(13, 2),
     "loop_cycles": Fraction(1),
-    "agent_cycles": Fraction(30),
-    "stream": Fraction(7, 10),
-    "reread": Fraction(1, 2),
+    "agent_cycles": Fraction(23),
+    "stream": Fraction(6, 5),
+    "reread": Fraction(3, 5),
     "fork_cycles": Fraction(4000),
 }
 """What a vector, a sum along a row, an iteration, an agent and the start of a grid take, in cycles;
@@ -62,6 +62,7 @@ SMALLEST_L1: Final = 16384
 CHIP: Final = {
     "cores": (">=", 1),
     "vector_lanes": (">=", 4),
+    "vector_registers": (">=", FEWEST_REGISTERS),
     "clock": (">", 0),
     "dram_bandwidth": (">", 0),
     "core_dram_bandwidth": (">", 0),
@@ -83,8 +84,16 @@ def with_cost(template: Template) -> Template:
     if not template.program:
         raise fail(f"{template.name} has no program to count the work of", None)
     bare = replace(template, cost=None, structures=(), scope=_scope(template))
-    text = format_template(bare) + "\n" + "\n".join(_Writer(bare).text()) + "\n"
-    return parse(Source(f"{template.name}.fw", text))
+    try:
+        return _costed(bare, is_whole=True)
+    except InputError:
+        # Past the limits of the language (L3): without what is read again it is half as long.
+        return _costed(bare, is_whole=False)
+
+
+def _costed(bare: Template, *, is_whole: bool) -> Template:
+    section = "\n".join(_Writer(bare, is_whole).text())
+    return parse(Source(f"{bare.name}.fw", f"{format_template(bare)}\n{section}\n"))
 
 
 def _scope(template: Template) -> Scope:
@@ -102,6 +111,7 @@ def _scope(template: Template) -> Scope:
 @dataclass(slots=True)
 class _Writer:
     template: Template
+    is_whole: bool
     names: Fresh = field(init=False)
     coefficients: dict[str, str] = field(default_factory=dict)
     definitions: list[tuple[str, Expr]] = field(default_factory=list)
@@ -136,11 +146,11 @@ class _Writer:
 
     def _total(self) -> Expr:
         template = inlined(self.template)
-        walk = walked(template.program)
+        walk = walked(template.program, template.globals)
         tensors = frozenset(g.name for g in template.globals)
         cycles = Cycles(walk.buffers, tensors, self.coefficient)
         agents = [mul([loop.count for loop in g.loops]) for g in walk.grids if g.loops]
-        busy = self.define(least(chip("cores"), at_least_one(_most(agents))), "busy", "busy_cores")
+        busy = self.define(least(chip("cores"), _most(agents)), "busy", "busy_cores")
         memory = self.define(_memory(busy), "memory", "memory_rate")
         seen = set[str]()
         issued, again, forks = list[Expr](), list[Expr](), 0
@@ -149,7 +159,7 @@ class _Writer:
             share = self._share(grid, number)
             work = self._work(grid, cycles, number)
             issued.append(mul([share, work]))
-            found = list(read_again(walk, grid, tensors, seen))
+            found = list(read_again(walk, grid, tensors, seen)) if self.is_whole else []
             again += [self._served(a, share, memory) for a in found if self._is_large(a)]
             forks += bool(grid.loops)
         time = [
@@ -226,10 +236,8 @@ def _memory(busy: Expr) -> Expr:
 
 
 def _most(agents: list[Expr]) -> Expr:
-    found: Expr = num(1)
-    for count in agents:
-        found = largest(found, count)
-    return found
+    """The agents of the largest grid, at least one."""
+    return MinMax("max", (num(1), *dict.fromkeys(agents)))
 
 
 def _tensor_bytes(template: Template) -> Iterator[Expr]:
