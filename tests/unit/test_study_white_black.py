@@ -252,6 +252,9 @@ def test_files_have_a_line_for_each_search(whole: Run, tmp_path: Path) -> None:
     write_white_black(whole.result, tmp_path)
     told = json.loads((tmp_path / "result.json").read_text())
     assert told["held"] == whole.result.held
+    report = (tmp_path / "report.md").read_text()
+    assert report.count("| random |") == 2
+    assert "## decode-1024" in report
     rows = (tmp_path / "searches.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 4 * 2
     lines = (whole.out / "journal.jsonl").read_text().splitlines()

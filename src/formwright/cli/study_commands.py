@@ -32,7 +32,7 @@ def white_black(
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Searches of each.")] = 5,
     evaluations: Annotated[
         int, typer.Option("--evaluations", min=1, help="Distinct kernels of a search.")
-    ] = 10,
+    ] = 8,
     seconds: Annotated[
         float, typer.Option("--seconds", min=0.1, help="Seconds of a search, all told.")
     ] = 120.0,

@@ -33,8 +33,8 @@ from formwright.qualify.validate import validate
 
 SLOTS = 64
 """Tensors that calls take in turn, in searches and in the final: as many fit in memory for all."""
-TIMING = Plan(rounds=5, least_rounds=3, seconds=2.0, batch_seconds=0.008, slots=SLOTS)
-"""One timing of one kernel in a search: some seventy calls of a tenth of a millisecond a round."""
+TIMING = Plan(rounds=4, least_rounds=3, seconds=2.0, batch_seconds=0.005, slots=SLOTS)
+"""One timing of one kernel in a search: some forty calls of a tenth of a millisecond a round."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from formwright.qualify.timing import operator_workload
 FRESH = 0x5EED
 """Added to the seed of the search: the finalists meet inputs that no search has seen."""
 LEAST_ROUNDS = 7
-SECONDS = 60.0
+SECONDS = 40.0
 BATCH_SECONDS = 0.01
 
 Search = Mapping[str, Any]

@@ -92,7 +92,8 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True)
 class WhiteBlack:
-    """The study. ``seconds`` is the wall time of this call, not of what it resumed."""
+    """The study. ``seconds`` is the wall time of this call, not of what it resumed; ``journal``
+    lies in the study's folder."""
 
     chip: str
     threads: int

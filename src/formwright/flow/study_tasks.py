@@ -46,7 +46,7 @@ class Budget:
     """What one search may spend: distinct kernels, and seconds of building, validating, measuring
     and of its own thinking together. Whichever ends first ends the search."""
 
-    evaluations: int = 10
+    evaluations: int = 8
     seconds: float = 120.0
 
 
@@ -100,7 +100,7 @@ def chosen_plan(
     tasks: tuple[str, ...] = (),
     searchers: tuple[str, ...] = (),
     seeds: int = 5,
-    evaluations: int = 10,
+    evaluations: int = 8,
     seconds: float = 120.0,
     transcript: Path | None = None,
 ) -> Plan:

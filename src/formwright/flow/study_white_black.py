@@ -79,7 +79,7 @@ def run_white_black(plan: Plan, out: Path, listener: Listener) -> WhiteBlack:
             budget_seconds=plan.budget.seconds,
             tasks=results,
             kernels=kernels,
-            journal=str(out / "journal.jsonl"),
+            journal="journal.jsonl",
             seconds=monotonic() - start,
         )
 

@@ -71,14 +71,44 @@ def _micro(seconds: Spread) -> str:
     return f"{median} ({low}-{high})"
 
 
+def report_text(result: WhiteBlack) -> str:
+    """The tables as Markdown, with what they were made by."""
+    lines = [
+        "# White box and black boxes",
+        "",
+        f"`formwright study white-black`, chip `{result.chip}`, {result.threads} thread(s),"
+        f" {result.seeds} seeds, {result.evaluations} kernels and"
+        f" {result.budget_seconds:g} s a search at most; {result.kernels} kernels in all.",
+        "",
+        f"The flow is {summary(result)}.",
+    ]
+    for task in result.tasks:
+        extents = " ".join(f"{n}={v}" for n, v in task.extents.items())
+        lines += [
+            "",
+            f"## {task.name}",
+            "",
+            f"`{task.template}` ({task.proof}), {extents}, {task.designs} designs. Times of a call:"
+            " the median of the seeds, the least and the largest (`measured`).",
+            "",
+            "| searcher | us | to the flow [95 %] | kernels and seconds | the flow is |",
+            "| --- | --: | --: | --: | --- |",
+        ]
+        for row in (*task.rows, *([] if task.copied is None else [task.copied])):
+            lines.append(f"| {' | '.join(_cells(row))} |")
+    return "\n".join(lines) + "\n"
+
+
 def write_white_black(result: WhiteBlack, folder: Path) -> tuple[Path, ...]:
-    """``result.json``, ``searches.csv`` and ``curves.csv``, each whole or not at all."""
+    """``result.json``, two tables and ``report.md``, each whole or not at all."""
     searches = [_search_row(t, r, n) for t, r, n in _searches(result)]
     curves = [row for t, r, n in _searches(result) for row in _curve_rows(t, r, n)]
-    written = [folder / "result.json", folder / "searches.csv", folder / "curves.csv"]
+    names = ("result.json", "searches.csv", "curves.csv", "report.md")
+    written = [folder / name for name in names]
     write_json(written[0], result.as_json())
     write_text(written[1], csv_text(searches))
     write_text(written[2], csv_text(curves))
+    write_text(written[3], report_text(result))
     return tuple(written)
 
 
