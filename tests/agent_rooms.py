@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 
 from formwright.agent.protocol import Finding, Proposal, Reply, Request, Spent
-from formwright.chip import load_chip
 from formwright.contract.agent import Agent
 from formwright.contract.contract import Contract
 from formwright.contract.operators import operator
@@ -17,6 +17,21 @@ from formwright.population import ChipKey, Population, open_population
 
 GEMV: Contract = operator("gemv").contract()
 SHAPE = Workload("small", {"N": 37, "K": 29})
+
+CHIP: dict[str, int | Fraction] = {
+    "chip.cores": 2,
+    "chip.clock": 3 * 10**9,
+    "chip.vector_lanes": 8,
+    "chip.vector_registers": 16,
+    "chip.dram_bandwidth": 20 * 10**9,
+    "chip.core_dram_bandwidth": 12 * 10**9,
+    "chip.l1_bytes": 1 << 15,
+    "chip.l2_bytes": 1 << 19,
+    "chip.l3_bytes": 1 << 25,
+    "chip.l2_bandwidth": 80 * 10**9,
+    "chip.l3_bandwidth": 50 * 10**9,
+}
+"""A small CPU."""
 
 
 class Quiet:
@@ -62,14 +77,13 @@ def room_at(
     workloads: tuple[Workload, ...] = (SHAPE,),
     population: Population | None = None,
 ) -> Iterator[Room]:
-    """A room whose chip is the illustrative one; the journal is that of ``out``."""
-    chip = load_chip("illustrative")
+    """A room on a made-up CPU; the journal is that of ``out``."""
     agent = agent or Agent()
     problem = Problem(
         name="scripted",
         contract=contract,
         templates=(),
-        chip="illustrative",
+        chip="local",
         threads=1,
         workloads=workloads,
         baselines=("numpy",),
@@ -79,8 +93,8 @@ def room_at(
     with Journal(out / "journal.jsonl") as journal:
         setting = Setting(
             problem=problem,
-            chip_name=chip.name,
-            chip=chip.parameters(),
+            chip_name="made up",
+            chip=dict(CHIP),
             threads=1,
             out=out,
             journal=journal,
@@ -92,7 +106,7 @@ def room_at(
             agent=agent,
             proposer=proposer,
             population=population or open_population(":memory:"),
-            chip=ChipKey(chip.name, "0" * 64),
+            chip=ChipKey("made up", "0" * 64),
             machine="a machine",
             run="scripted",
         )

@@ -13,6 +13,7 @@ import pytest
 from test_agent_cheats import CHEATS
 
 from agent_rooms import GEMV, SHAPE, Scripted, room_at, told
+from effort import thinned
 from formwright.agent.protocol import Proposal
 from formwright.base.diagnostics import InputError
 from formwright.base.digest import digest
@@ -68,7 +69,7 @@ def test_no_cheat_of_the_screen_gets_anywhere(tmp_path: Path) -> None:
         assert not (tmp_path / "kernels").exists()
 
 
-@pytest.mark.parametrize("name", DEEPER)
+@pytest.mark.parametrize("name", thinned(list(DEEPER), 4))
 def test_what_the_screen_lets_through_is_refuted(tmp_path: Path, name: str) -> None:
     with room_at(tmp_path, Scripted([]), agent=NO_REPAIRS) as room:
         room.asked = 1
