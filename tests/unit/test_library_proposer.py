@@ -15,7 +15,7 @@ from formwright.contract.operators import operator
 from formwright.ir.template import Template
 from formwright.lang.format import format_template
 from formwright.lang.parser import parse
-from rule_samples import GEMV, SOFTMAX
+from rule_samples import DECODE, GEMV, SOFTMAX
 
 CONTRACT = 'operator = "gemv"'
 NEW = Request("new", 1, 0, CONTRACT, (), {})
@@ -101,6 +101,15 @@ def test_a_level_asks_for_rules_of_that_level() -> None:
     way = LIBRARY.propose(adapt(PLAIN, wanted=1)).proposals[0]
     known = Known(parse(Source("way.fw", way.text)).name, way.text, "proved")
     assert set(rules(adapt(known, wanted=2, level="schedule"))) <= {"prefetch", "stream"}
+
+
+def test_the_last_of_three_is_bold_where_a_bold_rule_fits() -> None:
+    known = Known("decode_plain", DECODE, "proved")
+    asked = Request("adapt", 2, 0, 'operator = "decode_attention"', (), {}, known=(known,))
+    *usual, last = rules(asked)
+    assert last.startswith("meet + ")
+    assert not any("meet" in rule for rule in usual)
+    assert len(rules(replace(asked, data={"wanted": 2}))) == 2
 
 
 def test_menus_of_two_parents_are_joined() -> None:

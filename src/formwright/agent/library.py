@@ -18,6 +18,7 @@ from formwright.agent.ways import (
     HELPFUL,
     IN_PANELS,
     Way,
+    bold,
     developed,
     packed,
     start,
@@ -103,10 +104,24 @@ class Library:
         return (Proposal(mended.text, "fw", "repair", (parent,), "; ".join(mended.edits)),)
 
     def _adapted(self, request: Request) -> Iterator[Proposal]:
-        """Adaptations with names that are not known, each once."""
+        """Adaptations with names that are not known, each once.
+
+        Of three or more the last is a bold one, where there is any: a rule that leaves a condition
+        of its result to the verifier and to the repair.
+        """
         told = {k.name for k in request.known} | set(map(str, request.data.get("tried", ())))
         draws = random.Random(f"{request.seed}:{request.number}")
-        for parents, way in _ways(request, draws):
+        wanted = _wanted(request.data)
+        usual = self._fresh(_ways(request, draws), told)
+        first = list(islice(usual, wanted - 1 if wanted > 2 else wanted))
+        yield from first
+        yield from islice(self._fresh(_bold(request), told), 1 if wanted > 2 else 0)
+        yield from usual
+
+    def _fresh(
+        self, ways: Iterator[tuple[tuple[str, ...], Way]], told: set[str]
+    ) -> Iterator[Proposal]:
+        for parents, way in ways:
             if way.template.name not in told:
                 told.add(way.template.name)
                 done = self._costed(way.template)
@@ -162,6 +177,12 @@ def _ways(request: Request, draws: random.Random) -> Iterator[tuple[tuple[str, .
         for way in twice(parent, draws, level=level, helpful=helpful):
             yield (parent.name,), way
     yield from _shorter([w for w in ways if _holds(w[1], held)])
+
+
+def _bold(request: Request) -> Iterator[tuple[tuple[str, ...], Way]]:
+    for name, text in islice(_parents(request), PARENTS):
+        parent = parse(Source(f"{name}.fw", text))
+        yield from (((parent.name,), way) for way in bold(parent))
 
 
 def _holds(found: tuple[Way, ...], held: set[str]) -> bool:

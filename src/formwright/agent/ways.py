@@ -47,6 +47,9 @@ ANSWERING: Final = {
 """Rules by the kind of a diagnosis that names no resource."""
 
 
+BOLD: Final = ("meet", "add-slots")
+"""Rules that leave a condition of their result open: refuted as they stand, to be repaired."""
+
 SETTLING: Final = ("close-menu", "tie")
 """Rules that open nothing: fewer designs of the same programs."""
 
@@ -78,6 +81,21 @@ class Way:
 def start(template: Template) -> Way:
     """The way without steps."""
     return Way(template, (), ())
+
+
+def bold(template: Template) -> Iterator[Way]:
+    """A rule that leaves a condition open, then the whole way from there."""
+    for rule in RULES:
+        if rule.name in BOLD:
+            for variant in rule.apply(template):
+                first = start(template).then(variant)
+                end = first
+                for way in developed(variant.template):
+                    end = way
+                if end is first:
+                    yield first
+                else:
+                    yield Way(end.template, (*first.rules, *end.rules), (*first.why, *end.why))
 
 
 def developed(template: Template, names: Sequence[str] = DEVELOPING) -> Iterator[Way]:
@@ -121,8 +139,8 @@ def steps(
 ) -> tuple[Way, ...]:
     """One step from ``way``: helpful rules first, then those of the level, each lot as drawn.
 
-    Every rule of a lot has its turn before one has a second; those that only make the solver's
-    work less come last, unless they are asked for.
+    Every rule of a lot has its turn before one has a second. Those that only make the solver's
+    work less, and those that leave a condition open, come last unless they are asked for.
     """
     most = max(POINTS, menu_points(way.template))
     found = list[tuple[tuple[bool, bool, bool, int, float], Way]]()
@@ -130,7 +148,8 @@ def steps(
         variants = [v for v in rule.apply(way.template) if menu_points(v.template) <= most]
         draws.shuffle(variants)
         asked = rule.name in helpful
-        lot = (not asked, rule.name in SETTLING and not asked, rule.level != level)
+        late = rule.name in (*SETTLING, *BOLD) and not asked
+        lot = (not asked, late, rule.level != level)
         found += [((*lot, n, draws.random()), way.then(v)) for n, v in enumerate(variants)]
     return tuple(further for _, further in sorted(found, key=lambda f: f[0]))
 
