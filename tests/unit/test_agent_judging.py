@@ -139,6 +139,19 @@ def test_parents_are_those_that_exist(tmp_path: Path) -> None:
         assert step.parent == first.digest
 
 
+def test_a_child_starts_from_what_its_parent_learned(tmp_path: Path) -> None:
+    with room_at(tmp_path, Scripted([])) as room:
+        (parent,) = judged(room, GOOD)
+        learned = room.setting.coefficients[parent.key]
+        name = next(iter(learned))
+        learned[name] *= 3
+        room.asked += 1
+        other = GOOD.replace("Rr in {1, 2, 4, 8}", "Rr in {1, 2, 4}")
+        proposal = Proposal(other, "fw", "close-menu", (parent.digest,))
+        (child,) = judge_all(room, 1, [proposal], room.asked)
+        assert room.setting.coefficients[child.key] == learned
+
+
 def test_a_spent_budget_ends_the_repairs(tmp_path: Path) -> None:
     script = Scripted([lambda _: Reply((), Spent(), "the budget is spent: 1 of 1 calls")])
     with room_at(tmp_path, script) as room:

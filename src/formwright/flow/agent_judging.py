@@ -16,7 +16,7 @@ from formwright.agent.screening import screen
 from formwright.base.diagnostics import InputError, render_all
 from formwright.base.source import Source
 from formwright.flow.adopting import adopt, proof_entry
-from formwright.flow.agent_learning import complete, fitting, keep, remember
+from formwright.flow.agent_learning import complete, fitting, inherit, keep, remember
 from formwright.flow.agent_requests import ask
 from formwright.flow.agent_room import Made, Room
 from formwright.flow.proving import prove
@@ -98,6 +98,7 @@ def _judged(
     if made.verdict == "proved":
         source, template = _read(whole)
         adopt(setting, made.key, source, template, found["proof"])
+        inherit(room, made)
         remember(setting, made.key, made.digest, before.get("facts", []))
     room.tell(_line(made))
     return made

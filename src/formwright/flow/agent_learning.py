@@ -145,6 +145,15 @@ def remember(setting: Setting, key: str, digest: str, facts: Sequence[Mapping[st
     return len(known)
 
 
+def inherit(room: Room, made: Made) -> None:
+    """Coefficients that a parent has by the same name start from what was learned of them there."""
+    setting = room.setting
+    mine = setting.coefficients[made.key]
+    for parent in (m for m in room.made if m.digest in made.parents and m.key in setting.templates):
+        learned = setting.coefficients[parent.key]
+        mine.update({n: v for n, v in learned.items() if n in mine})
+
+
 def complete(room: Room, facts: Sequence[Mapping[str, Any]]) -> bool:
     """Whether every workload of the run has a time among ``facts``."""
     shapes = [dict(f["extents"]) for f in facts]
