@@ -95,6 +95,36 @@ def test_files_that_are_no_transcript(tmp_path: Path) -> None:
             Replay(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("calls", v) for v in ("-1", '"2"', "null", "1.5", "true", "1" + "0" * 400)),
+        *(("seconds", v) for v in ("NaN", "Infinity", "-0.5", '"1"', "1e300")),
+    ],
+)
+def test_no_transcript_gives_a_budget_back(tmp_path: Path, name: str, value: str) -> None:
+    path = tmp_path / "transcript.jsonl"
+    Recording(Counting(), path).propose(request())
+    was = {"calls": '"calls": 1', "seconds": '"seconds": 0.5'}[name]
+    text = path.read_text()
+    assert text.count(was) == 1
+    path.write_text(text.replace(was, f'"{name}": {value}'))
+    with pytest.raises(InputError, match=f"{name} spent is no number"):
+        Replay(path)
+
+
+def test_half_characters_of_a_transcript_do_no_harm(tmp_path: Path) -> None:
+    """JSON can spell what no file and no database can hold."""
+    path = tmp_path / "transcript.jsonl"
+    Recording(Counting(), path).propose(request())
+    path.write_text(path.read_text().replace('"why"', '"w\\ud800y"').replace('"a"', '"\\udfff"'))
+    path.write_text(path.read_text().replace('"w\\ud800y":', '"why":').replace(" é", " \\ud8ff"))
+    (found,) = Replay(path).propose(request()).proposals
+    for text in (found.text, found.rule, found.why, *found.parents):
+        assert text.encode()
+    assert found.why == "w?y"
+
+
 def test_keys_are_struck_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "abcdefgh12345678")
     path = tmp_path / "transcript.jsonl"
