@@ -20,16 +20,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from operator_designs import designs, shipped
+from operator_designs import designs
 from operators import FULL_PLAN
 
 from formwright.agent.costing import with_cost
 from formwright.agent.specification import plain_templates
 from formwright.agent.ways import IN_PANELS, Way, developed, packed, start
+from formwright.base.diagnostics import InputError
 from formwright.contract.contract import Contract
+from formwright.contract.matching import matches
 from formwright.contract.operators import OPERATORS, operator
 from formwright.flow.proving import prove
-from formwright.lang import load
+from formwright.lang import load, shipped
 from formwright.lang.format import format_template
 from formwright.measure.programs import Native, Program
 from formwright.measure.statistics import Distribution
@@ -74,6 +76,11 @@ def compared(name: str, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for told, rule, reference in templates(contract, Path(folder)):
+            try:
+                built = designs(contract, extents, given.threads, [reference], given.built)
+            except (InputError, LookupError) as error:
+                print(f"{told}: {str(error).splitlines()[0]}", file=sys.stderr)
+                continue
             proof = prove(load(reference)[1], fresh=True)
             rows[told] = {
                 "operator": name,
@@ -82,7 +89,7 @@ def compared(name: str, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 "verdict": proof.verdict,
                 "proof_seconds": round(proof.seconds, 2),
             }
-            for design in designs(contract, extents, given.threads, [reference], given.built):
+            for design in built:
                 values = design.name.split(" ", 1)[-1]
                 programs[f"{told} {values}"] = Native(design.library, given.threads, ())
         workload = operator_workload(contract, extents, 1)
@@ -113,8 +120,9 @@ def compared(name: str, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def templates(contract: Contract, folder: Path) -> Iterator[tuple[str, str, str]]:
     """A name, the rules that led there (none for what ships), and a reference to load."""
-    for name in shipped(contract.operator):
-        if not name.endswith("_ahead"):
+    for name in shipped():
+        template = load(name)[1]
+        if template.program and not name.endswith("_ahead") and not matches(template, contract):
             yield name, "", name
     for plain in plain_templates(contract, f"{contract.operator}_plain"):
         for number, way in enumerate(ways(plain)):
