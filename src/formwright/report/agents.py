@@ -10,19 +10,18 @@ from formwright.flow.agent_results import AgentResult
 
 
 def print_agent(console: Console, result: AgentResult) -> None:
-    """A row for each text of the run, and a line for each generation."""
+    """A row for each text of the run (in which generation, from which rows, by which rule), and a
+    line for each generation."""
     console.print(f"\ntemplates, proposed by {result.proposer}", markup=False, style="bold")
     if result.before:
         console.print(f"  {result.before}", markup=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("generation", "template", "from", "by", "verdict", "best time"):
-        table.add_column(
-            heading,
-            justify="right" if heading == "best time" else "left",
-            overflow="fold",
-        )
-    for made in result.lineage:
-        table.add_row(*(Text(cell) for cell in _row(made)))
+    for heading in ("", "in", "from", "by", "verdict", "best time", "template"):
+        right = heading in ("", "in", "best time")
+        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+    numbers = {m["digest"]: str(n) for n, m in reversed([*enumerate(result.lineage, 1)])}
+    for number, made in enumerate(result.lineage, 1):
+        table.add_row(*(Text(cell) for cell in (str(number), *_row(made, numbers))))
     console.print(table)
     for number, generation in enumerate(result.generations, 1):
         console.print(f"  generation {number}: {_told(generation)}", markup=False, soft_wrap=True)
@@ -36,7 +35,8 @@ def print_agent(console: Console, result: AgentResult) -> None:
         console.print(told, markup=False, soft_wrap=True)
 
 
-def _row(made: dict[str, Any]) -> tuple[str, ...]:
+def _row(made: dict[str, Any], numbers: dict[str, str]) -> tuple[str, ...]:
+    """Parents by their row, those of before the run by their digest."""
     verdict = made["verdict"]
     if made["repairs"]:
         verdict += f" (repair {made['repairs']})"
@@ -46,11 +46,11 @@ def _row(made: dict[str, Any]) -> tuple[str, ...]:
     times = [f"{s * 1e3:.3f} ms" for s in made["seconds"].values()]
     return (
         str(made["generation"] + 1),
-        made["key"] or "-",
-        ", ".join(made["parent_names"]) or "-",
+        ", ".join(numbers.get(p, p[:8]) for p in made["parents"]) or "-",
         made["rule"] or "-",
         verdict,
         " ".join(times) or "-",
+        made["key"] or "-",
     )
 
 
