@@ -154,6 +154,13 @@ def test_two_decisions_are_settled_as_one() -> None:
     assert found.evaluations == 3
 
 
+def test_a_table_over_two_decisions_serves_the_next_split() -> None:
+    made = template(MENUS, {"C1": "a*(c + 1) <= 4*b"}, "1024/a + 2*c + max(b, 9)")
+    found = solved(made, "split a at b, c", "split c at b")
+    assert [u.verdict for u in found.structures] == ["held", "held"]
+    assert (found.evaluations, found.parts) == (8, 8 * 24 + 24)
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [("split a", "meet b, c too"), ("split b at c", "meet a too"), ("split a, b, c", "no other")],

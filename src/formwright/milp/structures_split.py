@@ -41,7 +41,9 @@ def _one(task: Search, declared: Declared, claim: Split) -> tuple[Search | None,
     if len(axes) > 1 and any(set(group) & set(t.names) for t in task.tables.values()):
         return None, unused(declared, "its decisions are tied to others that are settled")
     one = axes[0] if len(axes) == 1 else joint(axes)
-    joined = replace(task, axes=(one, *(a for a in task.axes if a not in axes)))
+    # Tables have their names in the order of the axes.
+    order = (one if a is axes[0] else a for a in task.axes if a is axes[0] or a not in axes)
+    joined = replace(task, axes=tuple(order))
     part = part_of(joined, one)
     if part is None:
         names = " and ".join(group)
