@@ -187,7 +187,7 @@ program
 """
     made = program("unwrap", text)
     assert "for h in 0 .. H - H // 2: Y[t,h] = X[t,h] + X[t, h+H//2]" in made
-    assert "for h in H - H // 2 .. H: Y[t,h] = X[t,h] + X[t, h+H//2-H]" in made
+    assert "for h in 0 .. H // 2: Y[t, h+(H-H//2)] = X[t, h+(H-H//2)] + X[t,h]" in made
     assert BY_NAME["unwrap"].apply(sample(GEMM)) == ()
 
 

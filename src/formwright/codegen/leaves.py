@@ -191,7 +191,7 @@ class Cells:
             if not bound.form.mentions(LANE):
                 continue
             if bound.below:
-                raise AssertionError("a column that may begin before the row is no column")
+                raise fail("a clipped read in vectors may begin before its row here")
             limit = c_integer(bound.limit, self.context.names)
             left = f"{limit} - ({form_text(bound.form, {LANE: ZERO}, self.context.names)})"
             text = f"fw_min({lanes if text is None else text}, {left})"

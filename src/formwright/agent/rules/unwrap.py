@@ -10,11 +10,13 @@ from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import splice, statements, walk
 from formwright.agent.rules.values import all_accesses, minus, plus
 from formwright.ir.expr import ZERO, Arith, Expr, Var
-from formwright.ir.fold import folded
 from formwright.ir.program import Apply, For, Stmt
-from formwright.ir.rewrite import children, free_names, map_body, map_children
+from formwright.ir.rewrite import children, free_names, map_body, map_children, substitute
 from formwright.ir.show import show_expr
 from formwright.ir.template import Template
+
+_HERE = "$here"
+"""Stands for the wrapped index while the others are moved; no name of a text is like it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,10 @@ def _unwrapped(template: Template) -> Iterator[Change]:
         turn = minus(wrap.size, wrap.shift)
         name = Var(loop.var)
         before = _with(loop.body, wrap, plus(name, wrap.shift))
-        behind = _with(loop.body, wrap, folded(Arith("-", plus(name, wrap.shift), wrap.size)))
-        parts = (replace(loop, hi=turn, body=before), replace(loop, lo=turn, body=behind))
+        # Behind the turn the loop counts from 0, as the wrapped index does.
+        later = _moved(_with(loop.body, wrap, Var(_HERE)), loop.var, plus(name, turn))
+        behind = _moved(later, _HERE, name)
+        parts = (replace(loop, hi=turn, body=before), replace(loop, hi=wrap.shift, body=behind))
         yield Change(
             replace(template, program=splice(template.program, path, parts)),
             f"{show_expr(wrap.whole)} without a remainder: {loop.var} before and behind the turn",
@@ -64,6 +68,10 @@ def _in(expr: Expr, loop: For) -> _Wrap | None:
             return _Wrap(expr, shift, size)
         case _:
             return next((w for c in children(expr) if (w := _in(c, loop)) is not None), None)
+
+
+def _moved(body: tuple[Stmt, ...], name: str, index: Expr) -> tuple[Stmt, ...]:
+    return map_body(body, lambda e: substitute(e, {name: index}))
 
 
 def _with(body: tuple[Stmt, ...], wrap: _Wrap, index: Expr) -> tuple[Stmt, ...]:

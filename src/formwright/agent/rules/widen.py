@@ -18,7 +18,7 @@ from formwright.agent.rules.values import (
     names_of_stmt,
     renamed,
 )
-from formwright.ir.expr import ZERO, Expr, Var
+from formwright.ir.expr import ZERO, Arith, Expr, Var
 from formwright.ir.fold import folded
 from formwright.ir.program import (
     Access,
@@ -32,7 +32,7 @@ from formwright.ir.program import (
     Par,
     Stmt,
 )
-from formwright.ir.rewrite import free_names, map_value, substitute
+from formwright.ir.rewrite import children, free_names, map_value, substitute
 from formwright.ir.template import Realised
 
 
@@ -169,7 +169,8 @@ def _apply(apply: Apply, by: Widening, grown: Mapping[str, Buffer]) -> Apply:
         return apply
     if any(by.name in free_names(b.extent) for b in apply.box):
         raise DoesNotFitError
-    bounded = named and not (_only_tensors(apply, by) and not by.last)
+    clipped = _only_tensors(apply, by) and not by.last and not _divides(apply)
+    bounded = named and not clipped
     clip = named and not bounded
     values = {by.name: by.value}
     destination = _access(apply.destination, by, grown, Var(by.cell), clip=clip)
@@ -191,6 +192,17 @@ def _only_tensors(apply: Apply, by: Widening) -> bool:
         and all(a.buffer in by.tensors for a in named)
         and by.name not in names_of(hidden)
     )
+
+
+def _divides(apply: Apply) -> bool:
+    """Whether an index has a quotient: what a clip would compare is then hard to see through."""
+    return any(_has_quotient(i) for a in all_accesses(apply) for i in a.index)
+
+
+def _has_quotient(expr: Expr) -> bool:
+    if isinstance(expr, Arith) and expr.op in ("//", "mod"):
+        return True
+    return any(_has_quotient(c) for c in children(expr))
 
 
 def _access(
