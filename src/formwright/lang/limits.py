@@ -52,6 +52,12 @@ MENU = 4_096
 DECISIONS = 64
 """Decisions in one template."""
 
+STRUCTURES = 32
+"""Lines of the section ``structures``."""
+
+STRUCTURE_PARTS = 16
+"""Names and expressions of one structure."""
+
 PRODUCT = 10**12
 """Points that all menus span together."""
 

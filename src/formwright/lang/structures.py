@@ -28,6 +28,7 @@ from formwright.lang.expressions import ExpressionReader
 from formwright.lang.faults import Faults, LineError
 from formwright.lang.format_lines import TextLine, line
 from formwright.lang.layout import Row
+from formwright.lang.limits import STRUCTURE_PARTS, STRUCTURES
 from formwright.lang.names import Names
 
 FORMS = {
@@ -107,6 +108,9 @@ def _expressions(cursor: Cursor) -> tuple[Expr, ...]:
 
 def resolve_structures(draft: Draft, names: Names) -> tuple[Structure, ...]:
     """The structures with every name looked up. Definitions of the cost are in sight."""
+    if len(draft.structures) > STRUCTURES:
+        told = f"there are at most {STRUCTURES} structures"
+        names.faults.add(told, draft.structures[STRUCTURES].span)
     decisions = {d.name for d in draft.decisions}
     extents = {e.name for e in draft.extents}
     decided = _decided(draft, decisions)
@@ -131,6 +135,8 @@ def resolve_structures(draft: Draft, names: Names) -> tuple[Structure, ...]:
 def _known(structure: Structure, decisions: set[str], extents: set[str], names: Names) -> None:
     faults, span = names.faults, structure.span
     listed = decisions_of(structure)
+    if len(listed) + len(expressions_of(structure)) > STRUCTURE_PARTS:
+        faults.add(f"a structure names at most {STRUCTURE_PARTS} things", span, "split it")
     for name in listed:
         if name not in decisions:
             faults.unknown("the decision", name, span, decisions)
