@@ -8,18 +8,19 @@ import pytest
 
 from agent_rooms import GEMV, SHAPE, Scripted, room_at
 from formwright.agent.budget import Budget, Ledger
-from formwright.agent.protocol import Reply, Request, Spent
+from formwright.agent.protocol import Proposal, Reply, Request, Spent
 from formwright.base.source import Source
 from formwright.contract.agent import Agent
-from formwright.flow import agent_generation
+from formwright.flow import agent_generation, candidates
 from formwright.flow.agent_groups import coupled, holding
 from formwright.flow.agent_judging import judge_all
 from formwright.flow.agent_loop import improve
 from formwright.flow.agent_requests import ask
 from formwright.flow.agent_results import result_of
 from formwright.flow.agent_room import Made
-from formwright.flow.candidates import Candidate
-from formwright.flow.loop import Tally
+from formwright.flow.candidates import Candidate, Wanted, solutions
+from formwright.flow.loop import Tally, relearn
+from formwright.flow.refit import Observation
 from formwright.flow.setting import Proved
 from formwright.lang import load
 from formwright.lang.parser import parse
@@ -190,3 +191,52 @@ def test_groups_are_kept_carried_and_reopened_by_evidence(tmp_path: Path) -> Non
         assert holding(room, SHAPE, 2, ["child"]) == {"child": {"T": 4}}
         assert holding(room, SHAPE, 3, ["parent"]) == {}
     assert GEMV.operator == "gemv"
+
+
+FREE = GOOD[: GOOD.index("\ncost ")] + "\ncost T seconds\n  T >= 0\n"
+"""A template that says it costs nothing."""
+
+
+def test_a_cost_that_is_no_time_is_refused_and_others_go_on(tmp_path: Path) -> None:
+    with room_at(tmp_path, Scripted([])) as room:
+        room.asked = 1
+        judge_all(room, 0, [Proposal(t, "fw", "new") for t in (FREE, GOOD)], 1)
+        names = tuple(room.setting.templates)
+        assert len(names) == 2
+        wanted = Wanted(names, frozenset(names), forgiving=True)
+        found = solutions(room.setting, SHAPE, 0, wanted)
+        status = {n: s["status"] for n, s in found["solutions"].items()}
+        assert sorted(status.values()) == ["failed", "optimal"]
+        assert len({d["template"] for d in found["designs"]}) == 1
+        (failed,) = [s for s in found["solutions"].values() if s["status"] == "failed"]
+        assert "no time is that short" in failed["error"]
+
+
+def test_a_template_that_a_step_stumbles_over_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumbles(*_: object, **__: object) -> None:
+        raise AssertionError("a template that nobody thought of")
+
+    with room_at(tmp_path, Scripted([])) as room:
+        room.asked = 1
+        (made_,) = judge_all(room, 0, [Proposal(GOOD, "fw", "new")], 1)
+        design = {"template": made_.key, "assignment": {"Rr": 1, "L": 8, "Pf": 0}}
+        monkeypatch.setattr(candidates, "emit_c", stumbles)
+        assert candidates.prepare(room.setting, SHAPE, [design]) == []
+        monkeypatch.setattr(candidates, "solve", stumbles)
+        found = solutions(room.setting, SHAPE, 0, Wanted((made_.key,), forgiving=True))
+        assert "nobody thought of" in found["solutions"][made_.key]["error"]
+        assert found["designs"] == []
+
+
+def test_a_cost_that_cannot_be_fitted_keeps_its_coefficients(tmp_path: Path) -> None:
+    with room_at(tmp_path, Scripted([])) as room:
+        room.asked = 1
+        (made_,) = judge_all(room, 0, [Proposal(FREE, "fw", "new")], 1)
+        parameters = room.setting.parameters(room.setting.templates[made_.key].template, SHAPE)
+        assignment = {"Rr": 1, "L": 8, "Pf": 0}
+        room.setting.observations[made_.key] = [Observation(parameters, assignment, 1e-3)]
+        learned = relearn(room.setting, "refit/x", made_.key)
+        assert learned["error_after"] is None
+        assert room.setting.coefficients[made_.key] == {}

@@ -92,10 +92,14 @@ def _solve(setting: Setting, workload: Workload, wanted: Wanted) -> dict[str, An
                 time_limit=60.0,
                 extra_constraints=_held(wanted.fixed.get(name, {})),
             )
-        except InputError as error:
+        except Exception as error:
             if not wanted.forgiving:
                 raise
-            solutions[name] = {"status": "failed", "error": str(error), "conflict": []}
+            solutions[name] = _failed(_words(error))
+            continue
+        if wanted.forgiving and solution.objective is not None and solution.objective <= 0:
+            told = f"its cost is {float(solution.objective):.3g}, and no time is that short"
+            solutions[name] = _failed(told)
             continue
         solutions[name] = {
             "status": solution.status,
@@ -125,6 +129,14 @@ def _solve(setting: Setting, workload: Workload, wanted: Wanted) -> dict[str, An
         or (d["template"] in wanted.untried and d is first[d["template"]])
     ]
     return {"designs": kept, "solutions": solutions}
+
+
+def _failed(told: str) -> dict[str, Any]:
+    return {"status": "failed", "error": told, "conflict": []}
+
+
+def _words(error: Exception) -> str:
+    return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
 
 
 def _held(fixed: Mapping[str, int]) -> tuple[Constraint, ...]:
@@ -205,8 +217,10 @@ def _build(setting: Setting, plan: _Plan) -> dict[str, Any]:
     try:
         emitted = emit_c(plan.proved.template, plan.assignment, detect_target())
         built = build(emitted, setting.out / "build" / plan.key)
-    except InputError as error:
-        return {"error": str(error)}
+    except Exception as error:
+        if not isinstance(error, InputError) and not setting.forgiving:
+            raise
+        return {"error": _words(error)}
     return {
         "library": str(built.library.relative_to(setting.out)),
         "source": str(built.source.relative_to(setting.out)),

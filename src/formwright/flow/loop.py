@@ -8,6 +8,7 @@ from statistics import median
 from time import monotonic
 from typing import Any, cast
 
+from formwright.base.diagnostics import InputError
 from formwright.contract.problem import Workload
 from formwright.flow.candidates import Candidate, assignment_text, designs, prepare
 from formwright.flow.objectives import Choice, choose_winner, standing
@@ -248,6 +249,7 @@ def relearn(setting: Setting, key: str, name: str) -> dict[str, Any]:
             setting.templates[name].template,
             setting.observations[name],
             setting.coefficients[name],
+            setting.forgiving,
         ),
     )
     setting.coefficients[name] = fractions_from_text(learned["coefficients"])
@@ -255,9 +257,20 @@ def relearn(setting: Setting, key: str, name: str) -> dict[str, Any]:
 
 
 def _refit(
-    template: Any, observations: list[Observation], present: dict[str, Fraction]
+    template: Any,
+    observations: list[Observation],
+    present: dict[str, Fraction],
+    forgiving: bool,
 ) -> dict[str, Any]:
-    found = refit(template, observations, present)
+    try:
+        found = refit(template, observations, present)
+    except (InputError, ArithmeticError, ValueError):
+        if not forgiving:
+            raise
+        # A cost that has no value, or none above 0, at what was measured: it stays as it is.
+        nothing = dict.fromkeys(("error_before", "error_after", "rank"))
+        kept = {"coefficients": fractions_as_text(present), "observations": len(observations)}
+        return kept | nothing
     return {
         "coefficients": fractions_as_text(found.coefficients),
         "error_before": found.error_before,

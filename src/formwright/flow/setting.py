@@ -64,6 +64,11 @@ class Setting:
         self.charge(key, device=float(found.get("wall_seconds", 0.0)))
         return found
 
+    @property
+    def forgiving(self) -> bool:
+        """Templates are made by an agent: one that a step stumbles over must not end the run."""
+        return self.problem.agent is not None
+
     def charge(self, key: str, *, building: float = 0.0, device: float = 0.0) -> None:
         """Wall seconds of the step ``key``, once.
 
