@@ -114,6 +114,17 @@ def test_elimination_is_brute_force(random: Template) -> None:
 
 
 @relaxed
+@given(templates())
+def test_elimination_brings_back_as_many_as_are_wanted(random: Template) -> None:
+    """More than the points that are left when decisions are settled."""
+    expected = brute(random)
+    assume(not expected.errs)
+    with mock.patch.object(exact, "_DIRECT", 0):
+        solution = solve(random, {}, limit=40)
+    assert list(solution.best) == expected.ordered[:40]
+
+
+@relaxed
 @given(templates(plain_constants))
 def test_milp_is_brute_force(random: Template) -> None:
     expected = brute(random)

@@ -225,14 +225,22 @@ def ranked(task: Search, columns: Columns, every_tie: bool) -> tuple[Columns, tu
     return best, tuple(values[int(ranks[i])] for i in chosen)
 
 
-def survivors(task: Search, columns: Columns, ceiling: Fraction) -> Columns:
-    """Of some points, those that are feasible and cost at most ``ceiling``."""
+def last_wanted(task: Search, columns: Columns) -> Fraction | None:
+    """The cost of the last of the best ``keep`` of some points; ``None`` if they are fewer."""
+    if len(next(iter(columns.values()))) < task.keep:
+        return None
+    values, ranks = _exact_ranks(task.objective, columns, task)
+    return values[int(np.partition(ranks, task.keep - 1)[task.keep - 1])]
+
+
+def survivors(task: Search, columns: Columns, ceiling: Fraction | None) -> Columns:
+    """Of some points, those that are feasible and, where it is given, cost at most ``ceiling``."""
     given = {**task.constants, **columns}
     given.update({name: gathered(task, table, columns) for name, table in task.tables.items()})
     count = len(next(iter(columns.values())))
     mask = np.broadcast_to(np.asarray(mask_of(task, Evaluator(given))), (count,))
     kept = {name: column[mask] for name, column in columns.items()}
-    if not mask.any():
+    if ceiling is None or not mask.any():
         return kept
     values, ranks = _exact_ranks(task.objective, kept, task)
     good = np.array([v <= ceiling for v in values], dtype=bool)[ranks]

@@ -16,6 +16,7 @@ from formwright.milp.enumerate import (
     Found,
     Search,
     designs,
+    last_wanted,
     ranked,
     search,
     survivors,
@@ -71,7 +72,7 @@ def best_designs(problem: Problem, keep: int = 1, ties: bool = False) -> Designs
     """
     task = search_of(problem, keep)
     declared, used = _claimed(problem)
-    chain, told = split(task, declared)
+    chain, told = split(task, declared, keep == 1 or points(task.axes) > _DIRECT)
     used += told
     if points(task.axes) > _DIRECT:
         chain = further(chain)
@@ -83,7 +84,8 @@ def best_designs(problem: Problem, keep: int = 1, ties: bool = False) -> Designs
     found, parts, told = _searched(task if whole else chain[-1], rest, ties or not whole)
     complete = True
     if not whole and found.columns:
-        columns, complete = _expanded(chain, found)
+        columns, complete, crossed = _expanded(chain, found)
+        parts += crossed
         best, values = ranked(task, columns, ties)
         found = replace(found, columns=best, values=values)
     parts += sum(_cells(*pair) for pair in pairwise(chain))
@@ -121,9 +123,15 @@ def _cells(before: Search, after: Search) -> int:
     return sum(prod(lengths[n] for n in t.names) * prod(gone) for t in new)
 
 
-def _expanded(chain: list[Search], found: Found) -> tuple[Columns, bool]:
-    """The best points with the settled decisions back, last settled first; and if all are."""
-    columns, ceiling, complete = found.columns, found.values[-1], True
+def _expanded(chain: list[Search], found: Found) -> tuple[Columns, bool, int]:
+    """The best points with the settled decisions back, last settled first; if all are; and how many
+    were compared.
+
+    Points above the cost of the last one wanted go; while there are fewer than that, none does.
+    """
+    columns, complete, compared = found.columns, True, 0
+    keep = chain[0].keep
+    ceiling = found.values[keep - 1] if len(found.values) >= keep else None
     for before, after in zip(reversed(chain[:-1]), reversed(chain[1:]), strict=True):
         kept = {name for axis in after.axes for name in axis.columns}
         gone = [a for a in before.axes if not kept & a.columns.keys()]
@@ -133,5 +141,8 @@ def _expanded(chain: list[Search], found: Found) -> tuple[Columns, bool]:
         crossed = {n: np.repeat(c[:rows], menus.length) for n, c in columns.items()}
         times = len(next(iter(crossed.values()))) // menus.length
         crossed.update({n: np.tile(c, times) for n, c in menus.columns.items()})
+        compared += len(next(iter(crossed.values())))
         columns = survivors(before, crossed, ceiling)
-    return columns, complete
+        if ceiling is None:
+            ceiling = last_wanted(before, columns)
+    return columns, complete, compared

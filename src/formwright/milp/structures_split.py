@@ -17,12 +17,19 @@ from formwright.milp.enumerate import Search
 from formwright.milp.grid import Axis, points
 
 
-def split(task: Search, declared: Sequence[Declared]) -> tuple[list[Search], list[Used]]:
-    """``task`` and searches with fewer decisions and its optimum; what became of each claim."""
+def split(
+    task: Search, declared: Sequence[Declared], pays: bool = True
+) -> tuple[list[Search], list[Used]]:
+    """``task`` and searches with fewer decisions and its optimum; what became of each claim.
+
+    It does not pay to settle decisions and bring them back for many of few designs.
+    """
     chain = [replace(task, prefer=())]
     used: list[Used] = []
     for each in declared:
-        if isinstance(each.structure, Split):
+        if isinstance(each.structure, Split) and not pays:
+            used.append(unused(each, "more designs than the best one are asked for"))
+        elif isinstance(each.structure, Split):
             smaller, told = _one(chain[-1], each, each.structure)
             used.append(told)
             chain += [] if smaller is None else [smaller]
