@@ -121,6 +121,17 @@ def test_a_template_that_ships_is_solved_with_less_and_the_same_answer(name: str
     assert any(less)
 
 
+@pytest.mark.parametrize("name", ["decode_attention_heads", "gemm_bias_panels_ahead", "rope_heads"])
+def test_the_pool_of_a_run_is_the_same(name: str) -> None:
+    """As a run asks: many designs, more of them than some templates have."""
+    template = load(name)[1]
+    values = drawn(template, Random(name))
+    found = solve(template, values, limit=256, ties=True)
+    plain = solve(template, values, limit=256, ties=True, structures=False)
+    assert (found.best, found.ties) == (plain.best, plain.ties)
+    assert len(found.best) == min(256, plain.feasible or 0)
+
+
 def test_what_ships_declares_all_nine_structures() -> None:
     found = {title_of(s) for n in NAMES for s in load(n)[1].structures}
     assert found == set(TITLES.values())
