@@ -100,7 +100,14 @@ class Screen:
         started = thread_time()
         deadline = started + seconds
         right = []
-        for count, values in enumerate(self._chosen(seed)):
+        chosen = list(self._chosen(seed))
+        small = [d.name for d in self._faulty.decisions if max(d.menu) < 8]
+        each: dict[tuple[object, ...], Values] = {}
+        for values in chosen:
+            each.setdefault(tuple(values[n] for n in small), values)
+        self._each = list(each.values()) if small else []
+        self._right: dict[tuple[tuple[str, object], ...], bool] = {}
+        for count, values in enumerate(chosen):
             first = self._first(values)
             if first is not None:
                 right.append((values, first))
@@ -198,7 +205,14 @@ class Screen:
         self.passing.append(trial)
         return first
 
-    def _otherwise(self, values: Values, first: Outcome, deadline: float, most: int) -> None:
+    def _otherwise(
+        self,
+        values: Values,
+        first: Outcome,
+        deadline: float,
+        most: int,
+        enough: int = ENOUGH,
+    ) -> None:
         """Other schedules, until one of them shows a defect."""
         agents = max(
             (int(values[p.name]) for p in self._faulty.scope.agents if p.name in values),
@@ -208,7 +222,7 @@ class Screen:
         if _has_team(self._faulty):
             several = adversarial(first.barriers, agents, has_asynchronous(self._faulty.program))
         for count, schedule in enumerate(several):
-            if count >= most or len(self.failing) >= ENOUGH or thread_time() > deadline:
+            if count >= most or len(self.failing) >= enough or thread_time() > deadline:
                 return
             trial = Trial(_frozen(values), schedule, first.points)
             if schedule != TEXTUAL and not self._try(trial, values):
@@ -291,7 +305,27 @@ class Screen:
                 if outcome is not None and outcome.points < RUN_BUDGET:
                     self.passing.insert(0, Trial(frozen, TEXTUAL, outcome.points))
                 return True
-        return _has_team(closed) and self._doubt_order(candidate, stated)
+        if not _has_team(closed):
+            return False
+        same = (closed.program, closed.realised) == (self._faulty.program, self._faulty.realised)
+        return self._doubt_design(stated) if same else self._doubt_order(candidate, stated)
+
+    def _doubt_design(self, stated: Sequence[Expr]) -> bool:
+        """Of a precondition alone: a choice of the small menus that it admits goes wrong."""
+        return any(admitted(stated, v) and not self._is_right(v) for v in self._each)
+
+    def _is_right(self, values: Values) -> bool:
+        """Whether no schedule of those tried shows a defect of the faulty program there."""
+        key = _frozen(values)
+        if key not in self._right:
+            before, passing = len(self.failing), list(self.passing)
+            first = self._first(values)
+            if first is not None:
+                deadline = thread_time() + SEEKING / 4
+                self._otherwise(values, first, deadline, SEEKING_SCHEDULES, before + 1)
+            self._right[key] = len(self.failing) == before
+            self.passing = passing  # what is right there says nothing of other programs
+        return self._right[key]
 
     def _doubt_order(self, candidate: Template, stated: Sequence[Expr]) -> bool:
         """The same by other schedules, where the faulty program failed and at two more values."""
