@@ -54,7 +54,6 @@ def ask(
     about = "" if parent is None else f" of {parent.key or parent.step}"
     setting.listener.stage(f"{room.proposer.name}: request {number}, {kind}{about}")
     reply = room.proposer.propose(request)
-    room.spent.append(reply.spent)
     setting.journal.step(f"ask/{number}", partial(_entry, room, request, reply))
     if reply.problem:
         room.tell(f"request {number} ({kind}) had no answer of use: {_line(reply.problem)}")

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from formwright.agent.protocol import Finding, Proposer, Spent
+from formwright.agent.protocol import Finding, Proposer
 from formwright.contract.agent import Agent
 from formwright.contract.problem import Workload
 from formwright.flow.loop import Tally
@@ -65,7 +65,6 @@ class Room:
     made: list[Made] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     tallies: dict[str, Tally] = field(default_factory=dict)
-    spent: list[Spent] = field(default_factory=list)
     generations: list[dict[str, Any]] = field(default_factory=list)
     """What each came to, as the journal has it."""
     diagnosis: dict[str, Any] | None = None
