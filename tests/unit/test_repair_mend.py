@@ -33,7 +33,7 @@ def slipped(name: str) -> str:
     return text.replace(old, old.removesuffix(" clip") if new is None else new)
 
 
-SLOW = {"a precondition"}
+SLOW = {"a precondition", "a barrier", "an index"}
 
 
 @pytest.mark.parametrize(
