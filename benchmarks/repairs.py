@@ -38,9 +38,7 @@ def main() -> int:
     arguments.add_argument("--kinds", default=",".join(KINDS), help="by commas")
     arguments.add_argument("--seed", type=int, default=1, help="which mutants are drawn")
     arguments.add_argument("--count", type=int, default=1, help="of a template and kind")
-    arguments.add_argument(
-        "--seconds", type=float, default=120.0, help="CPU time for one repair"
-    )
+    arguments.add_argument("--seconds", type=float, default=120.0, help="CPU time for one repair")
     arguments.add_argument("--minutes", type=float, default=600.0, help="for all of them")
     arguments.add_argument("--out", type=Path, default=Path("repairs.json"))
     given = arguments.parse_args()
