@@ -1,5 +1,6 @@
 """What the population has joins a run: the best by what is known, once, and not for nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,30 @@ def test_figures_of_another_chip_or_shape_are_no_time_of_here(
         (made,) = draw(room, 0)
         assert not made.measured
         assert "gemv_rows" not in room.setting.observations
+
+
+def test_figures_that_came_with_files_are_no_time_of_here(
+    tmp_path: Path, population: Population
+) -> None:
+    """A file may say any time of any chip: what it names is drawn, and measured."""
+    (entry,) = population.entries()
+    with room_at(tmp_path, Scripted([]), population=population) as room:
+        for value in (1e-12, 1e12):
+            told = replace(figure(room, entry.digest, value), imported=True, source=f"x:{value}")
+            population.record(told)
+        (made,) = draw(room, 0)
+        assert not made.measured
+        assert "gemv_rows" not in room.setting.observations
+
+
+def test_a_run_goes_on_with_another_population(tmp_path: Path, population: Population) -> None:
+    (entry,) = population.entries()
+    with room_at(tmp_path, Scripted([]), population=population) as room:
+        draw(room, 0)
+    with room_at(tmp_path, Scripted([])) as room:
+        assert [m.digest for m in draw(room, 0)] == [entry.digest]
+        assert room.population.entry(entry.digest).evidence == "proved"
+        room.population.record(figure(room, entry.digest, 2e-3))
 
 
 def test_what_was_slower_here_is_not_drawn_later(tmp_path: Path, population: Population) -> None:

@@ -99,7 +99,8 @@ def _joined(room: Room, generation: int, data: dict[str, Any]) -> Made | None:
     if made.verdict != "proved":
         room.tell(f"{key}: drawn, and {made.verdict} by the rules of now")
         return None
-    if data["reopened"]:
+    # A run that goes on may find another population than it drew from.
+    if room.population.add_template(data["text"]).evidence != "proved":
         room.population.admit(made.digest, prove(template))
     adopt(setting, key, Source(f"{template.name}.fw", data["text"]), template, proof)
     known = remember(setting, key, made.digest, data["facts"])

@@ -176,7 +176,11 @@ def observations(
 
 
 def fitting(room: Room, facts: Sequence[KeptFact], template: Template) -> list[dict[str, Any]]:
-    """Of what is known of a template, the times that hold here: plain data for the journal."""
+    """Of what is known of a template, the times that hold here: plain data for the journal.
+
+    Times that came in with files, or are those of another record, are shown and never stand for
+    a measurement of this machine.
+    """
     names = {d.name for d in template.decisions}
     here = work_of(room.setting.problem.contract, {}, room.setting.threads)
     found = []
@@ -184,7 +188,8 @@ def fitting(room: Room, facts: Sequence[KeptFact], template: Template) -> list[d
         fact = kept.fact
         holds = kept.standing == "holds" and fact.quantity == "seconds"
         same = fact.work.contract == here.contract and fact.work.threads == here.threads
-        if holds and same and fact.evidence == "measured" and set(fact.assignment) == names:
+        mine = fact.evidence == "measured" and not fact.imported
+        if holds and same and mine and set(fact.assignment) == names:
             found.append(
                 {
                     "extents": dict(fact.work.extents),
