@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any, cast
 
 from formwright.base.diagnostics import InputError
+from formwright.codegen.size import code_bytes
 from formwright.contract.problem import Workload
 from formwright.flow.candidates import Candidate, assignment_text, designs, prepare
 from formwright.flow.objectives import Choice, choose_winner, standing
@@ -204,10 +205,9 @@ def measure(
         key: Native(c.library, setting.threads, ahead) for key, c in fresh.items()
     }
     rounds = isinstance(number, int)
-    return setting.timed(
-        f"measure/{workload.name}/{number}" if rounds else f"{number}/{workload.name}",
-        tuple(programs),
-        lambda: time_programs(
+
+    def timing() -> dict[str, Any]:
+        found = time_programs(
             programs,
             setting.problem.contract,
             workload.extents,
@@ -218,7 +218,15 @@ def measure(
                 seconds=10.0,
                 tails=TAILS if setting.problem.objective.tails else 0,
             ),
-        ),
+        )
+        for key, candidate in fresh.items():
+            found["programs"][key]["code_bytes"] = code_bytes(candidate.library)
+        return found
+
+    return setting.timed(
+        f"measure/{workload.name}/{number}" if rounds else f"{number}/{workload.name}",
+        tuple(programs),
+        timing,
     )
 
 

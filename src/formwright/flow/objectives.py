@@ -106,9 +106,14 @@ def _refusal(objective: Objective, message: str, hint: str) -> InputError:
 def standing(
     setting: Setting, workload: Workload, candidate: Candidate, timed: Mapping[str, Any]
 ) -> Standing:
-    """``timed`` is what the search's measurement says of this candidate."""
+    """``timed`` is what the search's measurement says of this candidate.
+
+    The size of its code is that of the library that was measured, which a repeated run, built by
+    another compiler, has from the record.
+    """
     tail = timed.get("tail")
     memory = timed.get("memory_bytes")
+    code = timed["code_bytes"] if "code_bytes" in timed else code_bytes(candidate.library)
     return Standing(
         key=candidate.key,
         label=f"{candidate.template} {assignment_text(candidate.assignment)}",
@@ -116,7 +121,7 @@ def standing(
         p50=None if tail is None else float(tail["p50"]),
         p99=None if tail is None else float(tail["p99"]),
         memory_bytes=None if memory is None else int(memory),
-        code_bytes=code_bytes(candidate.library),
+        code_bytes=None if code is None else int(code),
         joules=_joules(setting, workload, candidate),
         rate=float(timed["rate"]["median"]) if "rate" in timed else None,
     )
