@@ -1,0 +1,112 @@
+"""The recorded runs that ship: repeated, they decide as they did, and nothing asks a machine.
+
+What a language model answered is in ``studies/transcripts/*/transcript.jsonl``, what the machine
+of then measured in ``journal.jsonl``. By default builds and validations are given again as well;
+the slow test makes them here. Proofs, solutions, refits and diagnoses are always made anew.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formwright.cli.main import run
+from formwright.flow import candidates
+
+HERE = Path(__file__).parents[2] / "studies" / "transcripts"
+RUNS = sorted(path.parent for path in HERE.glob("*/transcript.jsonl"))
+DECIDED = ("go", "draw", "ask", "known", "groups", "solve", "generation", "diagnose", "judge")
+"""Steps that say what was decided, judged and asked for."""
+CLOCK = frozenset({"seconds", "solver", "proof", "met", "proposer", "entry", "entries"})
+"""Keys whose values are times of the clock, names of who answered, or places in a journal."""
+ALIEN = re.compile(
+    rb"/(tmp|home|root|work|mnt|Users)/|sk-[A-Za-z0-9]{8}|[Aa][Pp][Ii]_?[Kk][Ee][Yy]"
+)
+
+
+def entries(path: Path) -> dict[str, Any]:
+    """The journal at ``path`` by key."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {e["key"]: e["data"] for e in map(json.loads, lines)}
+
+
+def timeless(value: Any) -> Any:
+    """``value`` without what a clock or a place says."""
+    if isinstance(value, dict):
+        return {k: timeless(v) for k, v in value.items() if k not in CLOCK}
+    return [timeless(v) for v in value] if isinstance(value, list) else value
+
+
+def decided(journal: dict[str, Any]) -> dict[str, Any]:
+    return {k: timeless(v) for k, v in journal.items() if k.split("/")[0] in DECIDED}
+
+
+def judged(journal: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    return ((k, v["verdict"]) for k, v in journal.items() if k.startswith("judge/"))
+
+
+def repeated(folder: Path, out: Path) -> dict[str, Any]:
+    """The journal of a replay into ``out``; its status says that nothing was qualified."""
+    asked = ["run", str(folder / "problem.toml"), "--out", str(out), "-q", "--json"]
+    told = ["--agent", "replay", "--transcript", str(folder / "transcript.jsonl")]
+    place = ["--device", str(folder / "journal.jsonl"), "--population", f"{out}.sqlite"]
+    assert run([*asked, *told, *place]) == 1
+    return entries(out / "journal.jsonl")
+
+
+def same(folder: Path, found: dict[str, Any]) -> None:
+    before = entries(folder / "journal.jsonl")
+    assert dict(judged(found)) == dict(judged(before))
+    assert decided(found) == decided(before)
+    chosen = [k for k in before if k.startswith(("final/", "confirm/"))]
+    assert chosen
+    for key in chosen:
+        assert found[key]["programs"].keys() == before[key]["programs"].keys()
+
+
+@pytest.mark.parametrize("folder", RUNS, ids=lambda f: f.name)
+def test_a_replay_decides_as_the_run_did(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = entries(folder / "journal.jsonl")
+
+    def built(setting: Any, plan: Any) -> Any:
+        return before[f"build/{plan.key}"]
+
+    def validated(setting: Any, workload: Any, library: Path) -> Any:
+        return before[f"validate/{workload.name}/{library.parent.name}"]
+
+    monkeypatch.setattr(candidates, "_build", built)
+    monkeypatch.setattr(candidates, "_validate", validated)
+    same(folder, repeated(folder, tmp_path / "out"))
+    shown = json.loads(capsys.readouterr().out)
+    lineage = shown["agent"]["lineage"]
+    assert any(m["verdict"] == "refuted" and m["findings"] for m in lineage)
+    assert any(m["verdict"] == "proved" and m["repairs"] for m in lineage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", RUNS, ids=lambda f: f.name)
+def test_a_replay_that_builds_and_validates_decides_the_same(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = repeated(folder, tmp_path / "out")
+    same(folder, found)
+    verdicts = {k: v["verdict"] for k, v in found.items() if k.startswith("validate/")}
+    assert verdicts
+    assert set(verdicts.values()) == {"held"}
+
+
+@pytest.mark.parametrize("folder", RUNS, ids=lambda f: f.name)
+def test_a_recording_is_of_a_qualified_kernel_and_names_no_machine_folder(folder: Path) -> None:
+    journal = entries(folder / "journal.jsonl")
+    qualified = [v for k, v in journal.items() if k.startswith("qualify/")]
+    assert qualified
+    for path in folder.iterdir():
+        assert not ALIEN.search(path.read_bytes()), path.name
