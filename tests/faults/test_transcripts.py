@@ -13,8 +13,15 @@ from typing import Any
 
 import pytest
 
+from formwright.agent.protocol import Request
+from formwright.agent.recorded import Recorded
+from formwright.base.diagnostics import InputError
+from formwright.base.source import Source
 from formwright.cli.main import run
+from formwright.contract.operators import operator
 from formwright.flow import candidates
+from formwright.flow.study_templates import last_proved
+from formwright.lang import parse
 
 HERE = Path(__file__).parents[2] / "studies" / "transcripts"
 RUNS = sorted(path.parent for path in HERE.glob("*/transcript.jsonl"))
@@ -110,3 +117,18 @@ def test_a_recording_is_of_a_qualified_kernel_and_names_no_machine_folder(folder
     assert qualified
     for path in folder.iterdir():
         assert not ALIEN.search(path.read_bytes()), path.name
+
+
+def test_the_folder_as_a_proposer_gives_programs_of_the_formula_asked(tmp_path: Path) -> None:
+    proposer = Recorded(HERE)
+    for name, last in (("gemm", "panels_of_both"), ("decode_attention", "lanes_in_blocks")):
+        contract = operator(name).contract()
+        found = last_proved(proposer, contract, lambda template: True)
+        assert found is not None
+        assert parse(Source("last.fw", found)).name == last
+        for number in range(8):
+            asked = Request("adapt", number, 1, name, contract.formula, {})
+            (proposal,) = proposer.propose(asked).proposals
+            assert all(line in proposal.text for line in contract.formula)
+    with pytest.raises(InputError, match=r"no transcript\.jsonl"):
+        Recorded(tmp_path)
