@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,6 +49,17 @@ SEARCHERS: dict[str, Callable[[Space, Asking, int], None]] = {
     "optuna-tpe": optuna_tpe,
     **{name: (lambda s, a, n, name=name: kernel_tuner(s, a, n, name)) for name in STRATEGIES},  # type: ignore[misc]
 }
+
+
+TUNER = pytest.mark.skipif(
+    find_spec("kernel_tuner") is None, reason="needs kernel-tuner, of the extra studies"
+)
+"""With all that it needs it is too large for everybody who runs the tests."""
+
+
+def named(*names: str) -> list[Any]:
+    """Searchers by name; those of Kernel Tuner where it is installed."""
+    return [pytest.param(n, marks=[TUNER] if n in STRATEGIES else []) for n in names]
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +103,7 @@ def test_menus_too_large_to_list_are_refused() -> None:
         space_of(template, bind(template, CHIP, EXTENTS, "made up"))
 
 
-@pytest.mark.parametrize("name", SEARCHERS)
+@pytest.mark.parametrize("name", named(*SEARCHERS))
 def test_a_searcher_spends_its_budget_inside_the_space(name: str, space: Space) -> None:
     for seed in range(2):
         asking = search(SEARCHERS[name], space, seed)
@@ -99,13 +112,14 @@ def test_a_searcher_spends_its_budget_inside_the_space(name: str, space: Space) 
         assert set(points) <= set(space.points)
 
 
-@pytest.mark.parametrize("name", SEARCHERS)
+@pytest.mark.parametrize("name", named(*SEARCHERS))
 def test_a_seed_fixes_what_is_asked(name: str, space: Space) -> None:
     one, again, other = (search(SEARCHERS[name], space, seed) for seed in (3, 3, 4))
     assert [s.assignment for s in one.steps] == [s.assignment for s in again.steps]
     assert [s.assignment for s in one.steps] != [s.assignment for s in other.steps]
 
 
+@TUNER
 def test_kernel_tuner_leaves_the_global_generators_alone(space: Space) -> None:
     random.seed(1)
     np.random.seed(1)
@@ -116,7 +130,7 @@ def test_kernel_tuner_leaves_the_global_generators_alone(space: Space) -> None:
     assert (random.random(), np.random.random()) == wanted
 
 
-@pytest.mark.parametrize("name", ["optuna-tpe", "kernel-tuner-greedy", "kernel-tuner-genetic"])
+@pytest.mark.parametrize("name", named("optuna-tpe", "kernel-tuner-greedy", "kernel-tuner-genetic"))
 def test_kernels_that_fail_are_no_answer_and_are_counted(name: str, space: Space) -> None:
     def broken(template: Template, assignment: Mapping[str, int]) -> Evaluation:
         found = made_up(template, assignment)

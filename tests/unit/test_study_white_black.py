@@ -87,7 +87,7 @@ def no_kernels() -> Iterator[None]:
 def small(**changes: Any) -> Plan:
     plan = Plan(
         tasks=tuple(replace(t, template="decode_attention_heads") for t in TASKS[:2]),
-        searchers=("flow", "random", "kernel-tuner-greedy"),
+        searchers=("flow", "random", "optuna-tpe"),
         seeds=2,
         budget=Budget(4, 1e9),
     )

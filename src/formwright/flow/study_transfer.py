@@ -80,7 +80,12 @@ def _identify(journal: Journal, plan: TransferPlan, out: Path) -> None:
         "chip": plan.chip,
         "threads": plan.threads,
         "repeats": plan.repeats,
-        "number of designs": [plan.source_designs, plan.target_designs, plan.random_designs, plan.rounds],
+        "number of designs": [
+            plan.source_designs,
+            plan.target_designs,
+            plan.random_designs,
+            plan.rounds,
+        ],
     }
     if journal.entries and journal.known("study") is None:
         raise fail(f"{out} holds another run", hint="give this study its own folder with --out")

@@ -31,9 +31,9 @@ from formwright.ir.interval import Interval, bounds
 from formwright.ir.rational_arrays import Exact
 from formwright.ir.rewrite import free_names
 from formwright.ir.vectorise import Given, Truths, exactly
+from formwright.milp.dominance import undominated
 from formwright.milp.grid import Axis
 from formwright.walls.columns import column_of
-from formwright.milp.dominance import undominated
 from formwright.walls.formulation import Figure, Formulation
 from formwright.walls.keys import keys_of
 from formwright.walls.rows import designs_of
