@@ -8,9 +8,12 @@ import pytest
 
 from formwright.agent.protocol import Finding
 from formwright.agent.repair import Effort, findings_of, mend
+from formwright.agent.repair.conditions import condition_edits
 from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
 from formwright.flow.mending import Judges, mend_text
+from formwright.ir.expr import Compare
+from formwright.ir.rewrite import free_names
 from formwright.ir.template import Template
 from formwright.lang import load, parse
 from formwright.proof.verdict import Proof
@@ -66,6 +69,30 @@ def test_the_proof_has_the_last_word() -> None:
     mended = mend(text, [finding], prove=never, effort=Effort(seconds=20, proofs=3, depth=1))
     assert mended is None
     assert 1 <= len(asked) <= 3
+
+
+def test_what_is_proved_comes_back_without_an_edit(tmp_path: Path) -> None:
+    """A claim in a comment is no slip of the program: the text without comments is the answer."""
+    source, template = load("gemv_rows")
+    mended = mend_text(source.text + "# evidence: proved\n", store=tmp_path)
+    assert mended is not None
+    assert mended.edits == ()
+    assert parse(Source("again.fw", mended.text)) == template
+    assert "evidence" not in mended.text
+
+
+def test_no_edit_opens_a_wall() -> None:
+    """What no proof needs may be a capacity all the same: it stays a bound."""
+    template = load("shared_memory_tiling")[1]
+    made = [e.template for e in condition_edits(template)]
+    chip = [
+        c.condition
+        for t in made
+        for c in t.constraints
+        if isinstance(c.condition, Compare) and any("chip." in n for n in free_names(c.condition))
+    ]
+    assert len(made) > 20
+    assert "!=" not in {c.op for c in chip}
 
 
 def test_what_does_not_parse_or_has_no_program_is_not_repaired() -> None:

@@ -88,9 +88,17 @@ def _changed(template: Template) -> Iterator[Edit]:
         both += [(r.condition, r.span) for r in template.requires]
         lines = tuple(span.line for c, span in both if c == condition and span)
         for new, size in neighbours(condition, words):
+            if _opens_a_wall(condition, new):
+                continue
             kept = share(substitute(new, flat), samples)
             worth = 0.5 if kept == 1 else 1 - kept
             yield Edit(partial(_put, template, condition, new), "conditions", lines, size + worth)
+
+
+def _opens_a_wall(old: Expr, new: Expr) -> bool:
+    """A capacity of the chip stays a bound: ``x != capacity`` is none, whatever a proof needs."""
+    chip = any(n.startswith("chip.") for n in free_names(old))
+    return chip and isinstance(old, Compare) and isinstance(new, Compare) and new.op == "!="
 
 
 def _put(template: Template, old: Expr, new: Expr) -> Template:

@@ -69,7 +69,8 @@ def mend(
     ``findings`` say what was refuted (conditions, lines, counterexamples); where they name no
     condition, or no small run shows the fault, ``refute`` is asked first. ``refute`` is a quick
     proof that may end at the first obligation that is not proved; ``prove`` has the last word. A
-    text that does not parse is not repaired here.
+    text that is proved as it stands comes back without its comments and with no edit; one that
+    does not parse is not repaired here.
     """
     try:
         template = parse(Source("repaired.fw", text))
@@ -103,6 +104,9 @@ class _Search:
         if not hints.conditions and self.refute is not None:
             wrong = self.refute(self.template)
             hints = hints_of([*self.findings, *findings_of(wrong)])
+            if wrong.verdict == "proved" and self.prove(self.template).verdict == "proved":
+                seconds = thread_time() - self.started
+                return Mended(format_template(self.template), (), 0, 1, seconds)
         if hints.conditions and hints.conditions <= VALUES:
             mended = self._of_values(hints)
             if mended is not None:
