@@ -89,6 +89,16 @@ def test_what_the_population_knows_to_be_refuted_is_not_proved_or_repaired(tmp_p
         assert room.setting.journal.known("judge/1/0")["proof"] is None
 
 
+def test_what_is_known_and_not_yet_proved_is_proved_and_repaired(tmp_path: Path) -> None:
+    """Another run, a submission or a file may have put the very text on the shelf."""
+    with room_at(tmp_path, Scripted([[GOOD]])) as room:
+        room.population.add_template(WRONG, reason="not proved yet")
+        room.asked = 1
+        (made,) = judge_all(room, 0, [Proposal(WRONG, "fw", "model:new")], 1)
+        assert [m.verdict for m in room.made] == ["refuted", "proved"]
+        assert made.repairs == 1
+
+
 def test_a_run_that_goes_on_judges_nothing_again(tmp_path: Path) -> None:
     population = open_population(":memory:")
     with room_at(tmp_path, Scripted([[GOOD]]), population=population) as room:

@@ -33,6 +33,9 @@ FINDINGS: Final = 12
 SCREENED: Final = "screened"
 """The verdict of kernel source that nothing keeps from being built and tested."""
 
+KNOWN: Final = "known"
+"""The stage of a refusal for what the population says of a text; nothing is proved anew then."""
+
 REPEATED: Final = "again"
 """The verdict of a text that this run has looked at before."""
 
@@ -58,7 +61,9 @@ def judge_all(room: Room, generation: int, proposals: Sequence[Proposal], asked:
 
 def _repairable(room: Room, made: Made) -> bool:
     """Refusals for what is known or repeated stand; so does what is no template's fault."""
-    if made.language != "fw" or made.verdict in ("proved", REPEATED) or made.known:
+    if made.language != "fw" or made.verdict in ("proved", REPEATED):
+        return False
+    if any(f.stage == KNOWN for f in made.findings):
         return False
     return made.repairs < room.agent.repairs and not room.setting.ledger.exhausted()
 
@@ -156,7 +161,7 @@ def _judge(
         told = Finding(REPEATED, "this very template was proposed before")
         return about | {"verdict": REPEATED, "findings": _plain([told])}
     if before.get("place") == "shelf" and before.get("verdict") == "refuted":
-        told = Finding("known", f"the population knows it: {before['told']}")
+        told = Finding(KNOWN, f"the population knows it: {before['told']}")
         return about | {"verdict": "refuted", "findings": _plain([told])}
     if template.cost is None:
         told = Finding("cost", "the template has no cost, and none can be counted from its program")
