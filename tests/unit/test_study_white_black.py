@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 from time import sleep
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -19,7 +19,7 @@ from formwright.base.digest import digest
 from formwright.cli.main import run
 from formwright.contract.matching import matches
 from formwright.contract.operators import operator
-from formwright.flow import study_final, study_white_black
+from formwright.flow import study_final, study_searching, study_white_black
 from formwright.flow.blackbox_evaluator import Evaluator
 from formwright.flow.blackbox_quiet import Quiet
 from formwright.flow.study_results import (
@@ -299,6 +299,37 @@ def test_the_claim_needs_four_of_five_ahead_and_none_far_behind() -> None:
     assert not of(good, good, good, good, far).held
     assert "on 4 of 5 tasks" in summary(of(good, good, good, good, far))
     assert "-5.0% to random" in summary(of(good, good, good, good, far))
+
+
+def test_what_was_not_compared_is_no_advantage() -> None:
+    """A searcher that is not installed, or a task where the flow has no kernel: nothing is told."""
+    ours, theirs = row("random", 1.1, "ahead"), Spread(1e-6, 1e-6, 1e-6)
+    missing = Row("optuna-tpe", (), None, None, None, "not run: optuna is not installed")
+    alone = Row("random", (), theirs, None, None)
+    nothing = Row("optuna-tpe", (), None, None, None)
+    good = task("good", ours)
+    for bad in (task("missing", ours, missing), task("no kernel of the flow", alone)):
+        assert not bad.ahead
+        assert not bad.near
+        assert not WhiteBlack("c", 1, 5, 12, 60.0, (good,) * 4 + (bad,), 0, "", 0.0).held
+    assert task("it found nothing", ours, nothing).ahead
+
+
+def test_a_searcher_without_its_package_says_so(
+    plan: Plan, no_kernels: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Heard(Silent):
+        lines: ClassVar[list[str]] = []
+
+        def done(self, text: str) -> None:
+            self.lines.append(text)
+
+    monkeypatch.setattr(study_searching, "find_spec", lambda name: None)
+    few = replace(plan, searchers=("flow", "random", "optuna-tpe"), tasks=plan.tasks[:1], seeds=1)
+    found = study_white_black.run_white_black(few, tmp_path / "out", Heard())
+    assert not found.held
+    (line,) = [x for x in Heard.lines if "optuna-tpe" in x]
+    assert "not run: optuna is not installed (pip install" in line
 
 
 def test_medians_and_pairs() -> None:

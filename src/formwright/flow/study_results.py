@@ -14,6 +14,8 @@ behind by :data:`BEHIND` at most."""
 FLOWS: Final = ("flow", "flow-transcript")
 """Rows of the flow itself, by proposer."""
 BEHIND: Final = 0.02
+NOT_INSTALLED: Final = "is not installed"
+"""Of the note of a searcher whose package is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,11 @@ class Row:
     standing: Standing | None
     note: str = ""
 
+    @property
+    def absent(self) -> bool:
+        """The searcher's package is not there, so nothing is known of it."""
+        return NOT_INSTALLED in self.note
+
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
@@ -78,16 +85,24 @@ class TaskResult:
         return min(rivals, key=lambda r: r.ratio.median, default=None)  # type: ignore[union-attr]
 
     @property
+    def open(self) -> bool:
+        """Whether something is missing that a comparison needs: the package of a searcher, or a
+        kernel of the flow where another has one."""
+        rivals = [r for r in self.rows if r.searcher not in FLOWS]
+        return any(r.absent or (r.seconds is not None and r.ratio is None) for r in rivals)
+
+    @property
     def ahead(self) -> bool:
         """Whether the flow's median is below that of every other searcher."""
         rivals = [r for r in self.rows if r.searcher not in FLOWS and r.standing is not None]
-        return bool(rivals) and all(r.standing == "ahead" for r in rivals)
+        return not self.open and bool(rivals) and all(r.standing == "ahead" for r in rivals)
 
     @property
     def near(self) -> bool:
         """Whether the flow is behind no searcher by more than :data:`BEHIND`."""
         worst = self.worst
-        return worst is None or worst.ratio is None or worst.ratio.median >= 1 - BEHIND
+        behind = worst is not None and worst.ratio is not None and worst.ratio.median < 1 - BEHIND
+        return not self.open and not behind
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from formwright.flow.blackbox_searchers import optuna_tpe, random_search
 from formwright.flow.blackbox_space import Space
 from formwright.flow.journal import Journal
 from formwright.flow.setting import Listener
+from formwright.flow.study_results import NOT_INSTALLED
 from formwright.flow.study_tasks import Plan, Task
 from formwright.ir.template import Template
 
@@ -60,7 +61,7 @@ def run_searcher(room: Room, searcher: str, asking: Asking, seed: int) -> str:
     """
     package = NEEDS.get(searcher)
     if package is not None and find_spec(package) is None:
-        return f"not run: {package} is not installed (pip install 'formwright[studies]')"
+        return f"not run: {package} {NOT_INSTALLED} (pip install 'formwright[studies]')"
     match searcher:
         case "flow":
             flow_search(room.space, asking)

@@ -219,7 +219,8 @@ def _searched(room: Room, searcher: str, seed: int) -> dict[str, Any]:
     found: dict[str, Any] = room.journal.step(key, partial(_search, room, searcher, seed))
     if fresh:
         best = min((s["seconds"] for s in found["steps"] if s["seconds"]), default=None)
-        told = "nothing that holds" if best is None else f"{best * 1e6:.1f} us"
+        nothing = found["note"] or "nothing that holds"
+        told = nothing if best is None else f"{best * 1e6:.1f} us"
         room.listener.done(f"{name}: {searcher}, seed {seed + 1}: {told}")
     return found
 
