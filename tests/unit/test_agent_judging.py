@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from agent_rooms import GEMV, Scripted, room_at, told
+from formwright.agent.library import Library
 from formwright.agent.protocol import Proposal, Reply, Request, Spent
 from formwright.contract.agent import Agent
+from formwright.flow import agent_judging
 from formwright.flow.agent_judging import judge_all
 from formwright.flow.agent_room import Made, Room
+from formwright.ir.template import Template
 from formwright.lang import load
 from formwright.population import open_population
 
@@ -87,6 +92,22 @@ def test_what_the_population_knows_to_be_refuted_is_not_proved_or_repaired(tmp_p
         assert made.verdict == "refuted"
         assert made.known.startswith("shelf")
         assert room.setting.journal.known("judge/1/0")["proof"] is None
+
+
+def test_a_cost_model_or_a_repair_that_stumbles_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumbles(*_: object) -> Template:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(agent_judging, "with_cost", stumbles)
+    library = Library(mend=stumbles)  # type: ignore[arg-type]
+    with room_at(tmp_path, Scripted([library.propose, library.propose])) as room:
+        room.asked = 1
+        assert judge_all(room, 0, [Proposal(t, "fw", "r") for t in (NO_COST, WRONG)], 1) == []
+        assert [m.verdict for m in room.made] == ["cost", "refuted"]
+    reply = library.propose(Request("repair", 1, 0, 'operator = "gemv"', (), {}, parent=WRONG))
+    assert reply.problem == "the library gave up: RecursionError: too deep"
 
 
 def test_what_is_known_and_not_yet_proved_is_proved_and_repaired(tmp_path: Path) -> None:

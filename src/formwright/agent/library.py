@@ -73,6 +73,9 @@ class Library:
             problem = "" if proposals else _nothing(request)
         except InputError as error:
             proposals, problem = (), render_all(error.diagnostics, error.source)
+        except Exception as error:
+            # A parent that a rule or the repair stumbles over must not end the run.
+            proposals, problem = (), f"the library gave up: {type(error).__name__}: {error}"
         return Reply(proposals, Spent(calls=1, seconds=time.monotonic() - began), problem)
 
     def _answer(self, request: Request) -> tuple[Proposal, ...]:

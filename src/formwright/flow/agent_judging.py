@@ -118,8 +118,10 @@ def _costed(proposal: Proposal) -> Proposal:
         if template.cost is not None or not template.program:
             return proposal
         return replace(proposal, text=format_template(with_cost(template)))
-    except InputError:
-        return proposal  # what is wrong with it is told where it is judged
+    except Exception:
+        # What is wrong with it is told where it is judged; a text that the cost model stumbles
+        # over must not end the run for the others.
+        return proposal
 
 
 def _known(room: Room, proposal: Proposal) -> dict[str, Any]:

@@ -112,6 +112,9 @@ def _machine(call: Call) -> list[Diagnostic]:
         told = "a problem has its own chip and extents"
         return [Diagnostic(told, hint="leave out chip and extents, or the problem")]
     known = (LOCAL, *shipped_chips())
+    if not call.chip:
+        hint = f"name one (chips: {', '.join(known)}), or leave out extents for a problem's own"
+        return [Diagnostic("extents without a chip", hint=hint)]
     if call.chip in known:
         return []
     hint = nearest(call.chip[:64], known) or f"chips: {', '.join(known)}"
