@@ -22,6 +22,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 SLIPS = {
     "an index": ("gemv_rows", "W[i*Rr+r, q*L+l] * x", "W[i*Rr+r, q+l] * x"),
+    "an axis": ("softmax_rows", "    acc[r,l] = 0", "    acc[i,l] = 0"),
     "a guard": ("gemv_rows", "acc[r,l] += W[i*Rr+r, q*L+l] * x[q*L+l] clip", None),
     "a barrier": ("shared_memory_tiling", "        barrier\n        acc", "        acc"),
     "a precondition": ("shared_memory_tiling", "P <= S - 2 + beta", "P <= S - 1 + beta"),

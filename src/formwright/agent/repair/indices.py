@@ -9,8 +9,10 @@ from formwright.agent.repair.donors import Donors, all_words, in_sight, words_at
 from formwright.agent.repair.edits import Edit
 from formwright.agent.repair.expressions import Sized, Words, neighbours
 from formwright.agent.repair.places import Place, accesses_of, line_of, statements, with_access
+from formwright.agent.rules.naming import Fresh
 from formwright.ir.expr import Expr, Var
-from formwright.ir.program import Access, Apply
+from formwright.ir.program import Access, Apply, BoxVar
+from formwright.ir.rewrite import free_names
 from formwright.ir.template import Template
 
 
@@ -24,7 +26,22 @@ def index_edits(template: Template, known: Donors) -> Iterator[Edit]:
                     yield Edit(
                         partial(_put, place, at, stmt, number, new), "index", (line_of(stmt),), size
                     )
+            for whole in _whole_axes(place, stmt):
+                yield Edit(place.with_stmt(at, whole), "index", (line_of(stmt),), 1)
     yield from _realised(template, known)
+
+
+def _whole_axes(place: Place, apply: Apply) -> Iterator[Apply]:
+    """A cell of an axis becomes all cells of that axis: what is set for one is set for each."""
+    access, taken = apply.destination, {v.name for v in apply.box}
+    buffer = place.buffers.get(access.buffer)
+    if buffer is None or len(buffer.shape) != len(access.index):
+        return
+    for number, index in enumerate(access.index):
+        if not set(free_names(index)) & taken:
+            name = Fresh(place.template).name("at")
+            box = (*apply.box, BoxVar(name, buffer.shape[number]))
+            yield replace(apply, box=box, destination=_with_index(access, number, Var(name)))
 
 
 def _put(place: Place, at: int, apply: Apply, number: int, new: Access) -> Template:
