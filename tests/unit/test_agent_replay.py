@@ -95,6 +95,17 @@ def test_files_that_are_no_transcript(tmp_path: Path) -> None:
             Replay(path)
 
 
+def test_answers_are_not_taken_for_those_of_another_proposer(tmp_path: Path) -> None:
+    """A folder whose journal is gone still has the answers of who was asked then."""
+    path = tmp_path / "transcript.jsonl"
+    Recording(Counting("library"), path).propose(request())
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="has answers of library, not of manual"):
+        Recording(Counting("manual"), path)
+    assert path.read_bytes() == before
+    assert len(Replay(path)) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -31,18 +31,25 @@ class Exchange:
     kind: str
     asked: str
     reply: Reply
+    proposer: str = ""
 
 
 class Recording:
     """A proposer whose answers are kept in the file at ``path``, flushed before they are used.
 
     One process writes a file at a time (the run's journal sees to it). Raises ``InputError`` for a
-    file that is no transcript.
+    file that is no transcript, or one of another proposer's answers.
     """
 
     def __init__(self, proposer: Proposer, path: Path, ledger: Ledger | None = None) -> None:
         self._proposer, self._path, self._ledger = proposer, path, ledger
         self._kept = {e.number: e for e in _whole(path)} if path.exists() else {}
+        others = sorted({e.proposer for e in self._kept.values()} - {proposer.name})
+        if others:
+            raise fail(
+                f"{path} has answers of {', '.join(others)}, not of {proposer.name}",
+                hint="give this run its own folder with --out, or repeat them with --agent replay",
+            )
 
     @property
     def name(self) -> str:
@@ -70,7 +77,7 @@ class Recording:
             stream.write(text.encode("utf-8", "replace") + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
-        self._kept[request.number] = Exchange(request.number, request.kind, asked, reply)
+        self._kept[request.number] = Exchange(request.number, request.kind, asked, reply, self.name)
         return reply
 
 
@@ -161,4 +168,5 @@ def _exchange(data: Any) -> Exchange:
     number = data["number"]
     if not isinstance(number, int):
         raise ValueError("a number that is none")
-    return Exchange(number, str(data["kind"]), str(data["asked"]), reply_from(data["reply"]))
+    kind, asked, proposer = (str(data[name]) for name in ("kind", "asked", "proposer"))
+    return Exchange(number, kind, asked, reply_from(data["reply"]), proposer)
