@@ -98,6 +98,9 @@ def in_process(
 ) -> None:
     """``talk`` with a server of this process (its work is done in children all the same)."""
 
+    BEFORE.clear()
+    BEFORE.update(descendants(os.getpid()))
+
     async def main() -> None:
         fixed = fix(problems, str(folder / "population.sqlite"), folder / "out")
         supervisor = Supervisor(fixed.out, {**LIMITS, **(limits or {})})
@@ -130,6 +133,10 @@ def gone(pids: list[int], seconds: float = 10.0) -> bool:
     return not alive(pids)
 
 
+BEFORE: set[int] = set()
+"""Processes of earlier tests (a fork server stays): not of the server that is asked now."""
+
+
 def ours() -> Iterator[int]:
-    """Processes that came of this one."""
-    return descendants(os.getpid())
+    """Processes that came of this one since the server was started."""
+    return (pid for pid in descendants(os.getpid()) if pid not in BEFORE)

@@ -49,6 +49,7 @@ LABELS = {
     ("Template", "object_name"),
     ("Template", "object_text"),
     ("Template", "outline"),
+    ("Template", "structures"),
 }
 """Fields that a proof does not read."""
 
