@@ -1,14 +1,28 @@
 """``formwright study``: comparisons with repeats and their spread, each resumable."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 
 from formwright.cli.output import HELD, NOT_MET, console, emit_json, progress_console
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+class Result(Protocol):
+    """What a study comes to."""
+
+    @property
+    def held(self) -> bool: ...
+
+    def as_json(self) -> dict[str, Any]: ...
+
 
 study = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Comparisons with repeats and their spread."
@@ -58,13 +72,7 @@ def white_black(
     )
     with Progress(progress_console(), quiet=quiet) as progress:
         result = run_white_black(plan, out, progress)
-    written = write_white_black(result, out)
-    if json_:
-        emit_json(result.as_json())
-    else:
-        print_white_black(console(), result)
-        print(f"  written: {', '.join(p.name for p in written)} in {out}")
-    return HELD if result.held else NOT_MET
+    return _told(result, write_white_black, print_white_black, out, json_)
 
 
 @study.command(
@@ -97,13 +105,7 @@ def transfer(
     plan = transfer_plan(tuple(task or ()), repeats, threads)
     with Progress(progress_console(), quiet=quiet) as progress:
         result = run_transfer(plan, out, progress)
-    written = write_transfer(result, out)
-    if json_:
-        emit_json(result.as_json())
-    else:
-        print_transfer(console(), result)
-        print(f"  written: {', '.join(p.name for p in written)} in {out}")
-    return HELD if result.held else NOT_MET
+    return _told(result, write_transfer, print_transfer, out, json_)
 
 
 @study.command(
@@ -137,11 +139,25 @@ def growth(
     plan = growth_plan(problems, repeats, generations, threads)
     with Progress(progress_console(), quiet=quiet) as progress:
         result = run_growth(plan, out, progress)
-    written = write_growth(result, out)
+    return _told(result, write_growth, print_growth, out, json_)
+
+
+R = TypeVar("R", bound=Result)
+
+
+def _told(
+    result: R,
+    write: Callable[[R, Path], tuple[Path, ...]],
+    show: "Callable[[Console, R], None]",
+    out: Path,
+    json_: bool,
+) -> int:
+    """Keeps a result in files, prints it, and says by the status whether its claim holds."""
+    written = write(result, out)
     if json_:
         emit_json(result.as_json())
     else:
-        print_growth(console(), result)
+        show(console(), result)
         print(f"  written: {', '.join(p.name for p in written)} in {out}")
     return HELD if result.held else NOT_MET
 

@@ -20,7 +20,6 @@ from formwright.codegen.places import tensor_place
 from formwright.codegen.registers import lanes_of
 from formwright.codegen.statements import streams
 from formwright.codegen.target import Target, with_halves
-from formwright.codegen.tiles import statements
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Var
 from formwright.ir.formulation import require_program
@@ -28,6 +27,7 @@ from formwright.ir.inline import inlined
 from formwright.ir.program import If, Par
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Parameter, Template
+from formwright.ir.walk import statements
 
 LEAST_OF = 4096
 

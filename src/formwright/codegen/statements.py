@@ -19,7 +19,7 @@ from formwright.codegen.linear import Linear, without
 from formwright.codegen.places import address, form_text
 from formwright.codegen.points import emit_rows
 from formwright.codegen.tile_functions import emit_tile_function, unpack
-from formwright.codegen.tiles import declare, emit_tile_apply, specialised, statements, tile_of
+from formwright.codegen.tiles import declare, emit_tile_apply, specialised, tile_of
 from formwright.codegen.ways import together
 from formwright.ir.expr import ONE, ZERO, Expr, Num
 from formwright.ir.program import (
@@ -39,6 +39,7 @@ from formwright.ir.program import (
     Wait,
 )
 from formwright.ir.rewrite import accesses
+from formwright.ir.walk import statements
 
 MOST_UNROLL = 16
 

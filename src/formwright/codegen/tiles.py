@@ -24,21 +24,11 @@ from formwright.ir.program import (
     Apply,
     BoxVar,
     Buffer,
-    For,
-    If,
-    Par,
     Stmt,
     Value,
 )
 from formwright.ir.rewrite import accesses, free_names
-
-
-def statements(block: Sequence[Stmt]) -> Iterator[Stmt]:
-    """All statements of a block, those inside others too."""
-    for stmt in block:
-        yield stmt
-        if isinstance(stmt, For | If | Par):
-            yield from statements(stmt.body)
+from formwright.ir.walk import statements
 
 
 def applies(block: Sequence[Stmt]) -> Iterator[Apply]:

@@ -1,7 +1,6 @@
 """Does a template compute what a contract asks for? The differences, each with its place."""
 
 from collections.abc import Iterator, Mapping
-from typing import assert_never
 
 from formwright.base.diagnostics import Diagnostic
 from formwright.contract.contract import Contract, Extent
@@ -11,24 +10,15 @@ from formwright.ir.expr import Compare, Expr, Logic, Num, Var
 from formwright.ir.program import (
     Alloc,
     Apply,
-    Arrive,
-    Await,
-    Barrier,
     Buffer,
-    Commit,
-    For,
-    Hint,
-    If,
     Literal,
-    Par,
     Read,
-    Stmt,
     Value,
-    Wait,
 )
 from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.template import Parameter, Template, Tensor
 from formwright.ir.types import with_dtypes
+from formwright.ir.walk import statements
 
 
 def matches(template: Template, contract: Contract) -> tuple[Diagnostic, ...]:
@@ -220,7 +210,7 @@ def _program(template: Template, contract: Contract) -> Iterator[Diagnostic]:
     rounding: set[str] = set()
     output = contract.output.name
     exact = types.get(output, "f32") in _WIDE_ENOUGH
-    for stmt in _statements(template.program):
+    for stmt in statements(template.program):
         match stmt:
             case Alloc(buffers):
                 types |= {b.name: b.dtype for b in buffers}
@@ -269,15 +259,3 @@ def _copies(value: Value, dtype: str | None, types: Mapping[str, str]) -> bool:
             return number == 0
         case _:
             return False
-
-
-def _statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    for stmt in body:
-        yield stmt
-        match stmt:
-            case For(body=inner) | Par(body=inner) | If(body=inner):
-                yield from _statements(inner)
-            case Alloc() | Apply() | Barrier() | Commit() | Wait() | Arrive() | Await() | Hint():
-                continue
-            case _:
-                assert_never(stmt)

@@ -4,19 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from formwright.agent.rules.naming import Fresh
-from formwright.agent.rules.tree import (
-    Block,
-    Path,
-    allocated,
-    around,
-    at,
-    binders,
-    body_of,
-    buffers_at,
-    splice,
-    statements,
-    walk,
-)
+from formwright.agent.rules.tree import allocated, around, at, binders, buffers_at, splice
 from formwright.agent.rules.values import (
     factors,
     minus,
@@ -40,6 +28,7 @@ from formwright.ir.program import (
 )
 from formwright.ir.rewrite import accesses, free_names, map_value, substitute
 from formwright.ir.template import Template
+from formwright.ir.walk import Block, Path, body_of, statements, walk
 
 
 @dataclass(frozen=True, slots=True)

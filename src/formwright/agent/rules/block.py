@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from formwright.agent.rules.menus import FEW, LANES, ROWS, opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import Block, Path, allocated, splice, statements, walk
+from formwright.agent.rules.tree import allocated, splice
 from formwright.agent.rules.values import (
     ceil_div,
     is_name,
@@ -26,6 +26,7 @@ from formwright.ir.expr import ONE, ZERO, Expr, Num, Var
 from formwright.ir.program import Apply, For, Par, Stmt
 from formwright.ir.rewrite import accesses, free_names, map_body, substitute
 from formwright.ir.template import Template
+from formwright.ir.walk import Block, Path, statements, walk
 
 STRIPS = (1, 2, 4, 8, 16)
 

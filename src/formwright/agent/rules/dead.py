@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from formwright.agent.rules.tree import Block, body_of, statements, with_body
 from formwright.ir.program import Alloc, Apply, Par, Stmt
 from formwright.ir.rewrite import accesses
+from formwright.ir.walk import Block, body_of, statements, with_body
 
 
 def without_dead(program: Block, kept: Iterable[str]) -> Block:

@@ -9,13 +9,14 @@ from dataclasses import replace
 from formwright.agent.rules.menus import opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import Path, around, splice, statements, walk
+from formwright.agent.rules.tree import around, splice
 from formwright.agent.rules.values import plus
 from formwright.ir.expr import ZERO, Compare, Expr, Var, num
 from formwright.ir.fold import folded
 from formwright.ir.program import Access, Apply, For, Hint, If, Par, Stmt
 from formwright.ir.rewrite import accesses, free_names, substitute
 from formwright.ir.template import Template
+from formwright.ir.walk import Path, statements, walk
 
 AHEAD = (0, 1, 2, 4, 8)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import Path, allocated, at, body_of, splice, statements, walk
+from formwright.agent.rules.tree import allocated, at, splice
 from formwright.agent.rules.values import (
     factors,
     is_zero,
@@ -22,6 +22,7 @@ from formwright.ir.program import Access, Alloc, Apply, Buffer, For, Literal, Re
 from formwright.ir.rewrite import accesses
 from formwright.ir.show import show_value
 from formwright.ir.template import Template
+from formwright.ir.walk import Path, body_of, statements, walk
 
 Terms = tuple[tuple[Value, bool], ...]
 

@@ -18,10 +18,7 @@ from formwright.agent.rules.again import (
     written_in,
 )
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import (
-    at,
-    walk,
-)
+from formwright.agent.rules.tree import at
 from formwright.agent.rules.values import (
     factors,
     names_of,
@@ -39,6 +36,7 @@ from formwright.ir.program import (
 )
 from formwright.ir.show import show_value
 from formwright.ir.template import Template
+from formwright.ir.walk import walk
 
 _HEAVY = ("exp", "sqrt", "rsqrt", "/")
 

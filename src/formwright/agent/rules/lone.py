@@ -6,12 +6,13 @@ A blocking gives such a buffer an index; the one of extent 1 then says nothing a
 from collections.abc import Iterable
 from dataclasses import replace
 
-from formwright.agent.rules.tree import Block, allocated, statements
+from formwright.agent.rules.tree import allocated
 from formwright.agent.rules.values import all_accesses, is_number, map_accesses, with_box
 from formwright.ir.expr import ZERO, Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, Buffer, For, If, Par, Stmt
 from formwright.ir.rewrite import substitute
 from formwright.ir.template import Realised
+from formwright.ir.walk import Block, statements
 
 
 def lone_buffers(block: Block, among: Iterable[str]) -> frozenset[str]:

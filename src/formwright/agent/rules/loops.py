@@ -15,22 +15,13 @@ from formwright.agent.rules.block import is_blocked
 from formwright.agent.rules.menus import opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import (
-    Block,
-    Path,
-    allocated,
-    at,
-    body_of,
-    splice,
-    statements,
-    walk,
-    with_body,
-)
+from formwright.agent.rules.tree import allocated, at, splice
 from formwright.agent.rules.values import ceil_div, least, minus, plus, renamed, times
 from formwright.ir.expr import ZERO, Var
 from formwright.ir.program import Access, Alloc, Apply, For, Par, Stmt
 from formwright.ir.rewrite import accesses, free_names, substitute
 from formwright.ir.template import Template
+from formwright.ir.walk import Block, Path, body_of, statements, walk, with_body
 
 BLOCKS = (32, 64, 128, 256, 512)
 

@@ -8,21 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import (
-    Path,
-    allocated,
-    binders,
-    body_of,
-    splice,
-    statements,
-    walk,
-)
+from formwright.agent.rules.tree import allocated, binders, splice
 from formwright.agent.rules.tree import at as statement_at
 from formwright.ir.expr import Expr, Num, Var
 from formwright.ir.program import Access, Alloc, Apply, For
 from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.show import show_expr
 from formwright.ir.template import Template
+from formwright.ir.walk import Path, body_of, statements, walk
 
 
 def _narrowed(template: Template) -> Iterator[Change]:

@@ -17,10 +17,11 @@ from formwright.agent.rules.block import (
 )
 from formwright.agent.rules.pack import packed_by
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import allocated, around, statements
+from formwright.agent.rules.tree import allocated, around
 from formwright.ir.program import Apply, Par
 from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.template import Template
+from formwright.ir.walk import statements
 
 
 def _panels(template: Template) -> Iterator[Change]:

@@ -12,16 +12,7 @@ from formwright.agent.rules.block import along_rows, is_blocked
 from formwright.agent.rules.menus import LANES, opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import (
-    Block,
-    Path,
-    allocated,
-    at,
-    body_of,
-    buffers_at,
-    splice,
-    walk,
-)
+from formwright.agent.rules.tree import allocated, at, buffers_at, splice
 from formwright.agent.rules.values import (
     ceil_div,
     least,
@@ -37,6 +28,7 @@ from formwright.ir.expr import ZERO, Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, BoxVar, Buffer, For, Hint, Read, Stmt, Value
 from formwright.ir.rewrite import map_value, substitute
 from formwright.ir.template import Template
+from formwright.ir.walk import Block, Path, body_of, walk
 
 
 @dataclass(frozen=True, slots=True)

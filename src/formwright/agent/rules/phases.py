@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from formwright.agent.rules.menus import opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import Block, allocated, body_of, statements, with_body
+from formwright.agent.rules.tree import allocated
 from formwright.agent.rules.values import (
     ceil_div,
     least,
@@ -24,6 +24,7 @@ from formwright.ir.expr import Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, Buffer, For, Par, Stmt
 from formwright.ir.rewrite import accesses, free_names, substitute
 from formwright.ir.template import Realised, Template
+from formwright.ir.walk import Block, body_of, statements, with_body
 
 BLOCKS = (16, 32, 64, 128, 256)
 

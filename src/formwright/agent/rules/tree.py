@@ -1,44 +1,11 @@
 """Places in a program: paths, what stands around them, and edits at them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from formwright.ir.expr import Expr
-from formwright.ir.program import Alloc, Buffer, For, If, Par, Stmt
-
-Path = tuple[int, ...]
-Block = tuple[Stmt, ...]
-
-
-def body_of(stmt: Stmt) -> Block:
-    """The statements below; none for what has no block."""
-    match stmt:
-        case For(_, _, _, body) | Par(_, _, _, body) | If(_, body):
-            return body
-        case _:
-            return ()
-
-
-def with_body(stmt: Stmt, body: Block) -> Stmt:
-    """A loop, fork or guard with another block."""
-    match stmt:
-        case For() | Par() | If():
-            return replace(stmt, body=body)
-        case _:
-            raise ValueError("this statement has no block")
-
-
-def walk(block: Block, path: Path = ()) -> Iterator[tuple[Path, Stmt]]:
-    """Every statement with its path, from top to bottom, outer ones first."""
-    for at, stmt in enumerate(block):
-        yield (*path, at), stmt
-        yield from walk(body_of(stmt), (*path, at))
-
-
-def statements(block: Block) -> Iterator[Stmt]:
-    """As :func:`walk`, without the paths."""
-    for _, stmt in walk(block):
-        yield stmt
+from formwright.ir.program import Alloc, Buffer, For, Par, Stmt
+from formwright.ir.walk import Block, Path, body_of, statements, with_body
 
 
 def around(program: Block, path: Path) -> tuple[Stmt, ...]:

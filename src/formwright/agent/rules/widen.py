@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from formwright.agent.rules.lone import lone_buffers, stages_without_index, without_index
-from formwright.agent.rules.tree import Block, allocated, statements
+from formwright.agent.rules.tree import allocated
 from formwright.agent.rules.values import (
     all_accesses,
     least,
@@ -34,6 +34,7 @@ from formwright.ir.program import (
 )
 from formwright.ir.rewrite import children, free_names, map_value, substitute
 from formwright.ir.template import Realised
+from formwright.ir.walk import Block, statements
 
 
 class DoesNotFitError(Exception):
