@@ -11,7 +11,7 @@ from formwright.base.source import Source
 from formwright.chip.machine import cpu_name
 from formwright.codegen.ahead import ahead_count
 from formwright.contract.operators import operator
-from formwright.flow.chips import open_chip
+from formwright.flow.chips import figures_of, open_chip
 from formwright.flow.parameters import bind, parse_settings, split_chip_settings
 from formwright.ir.expr import Scalar
 from formwright.ir.program import Alloc
@@ -145,7 +145,7 @@ def _figures(artifact: Artifact) -> dict[str, int | Fraction]:
     """The chip of the record; where there is none, this machine if the CPU is the record's."""
     chip = artifact.record["chip"]
     if chip:
-        return {n: _number(v) for n, v in chip.items() if n != "name"}
+        return figures_of({n: v for n, v in chip.items() if n != "name"})
     model = str(artifact.record["facts"]["cpu"])
     here = bool(model) and cpu_name().startswith(model)
     return dict(open_chip("local").parameters()) if here else {}
@@ -271,8 +271,3 @@ def _predicted(
     if template.cost is None or template.cost.unit != "seconds":
         return None
     return float(objective_of(template, values, assignment))
-
-
-def _number(text: str) -> int | Fraction:
-    value = Fraction(text)
-    return value.numerator if value.denominator == 1 else value

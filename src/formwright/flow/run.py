@@ -1,14 +1,13 @@
 """The main job: a problem file in, qualified kernels out, through a journal that can be resumed."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from formwright import __version__
-from formwright.base.diagnostics import Diagnostic, InputError, fail
+from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.base.digest import digest
 from formwright.contract.contract import contract_digest
 from formwright.contract.matching import matches
@@ -17,8 +16,9 @@ from formwright.flow.adopting import adopt, proof_entry
 from formwright.flow.agent_learning import tell_winner
 from formwright.flow.agent_loop import finish, improve, open_room
 from formwright.flow.agent_results import AgentResult, result_of
-from formwright.flow.chips import open_chip
+from formwright.flow.chips import chip_entry, figures_of, open_chip
 from formwright.flow.device import Device, Here, recorded
+from formwright.flow.identity import identify
 from formwright.flow.journal import Journal
 from formwright.flow.loop import Search, confirm, search
 from formwright.flow.objectives import require
@@ -109,7 +109,7 @@ def open_setting(
     listener.stage("reading the chip (a first detection takes about 15 s)")
     device = device or Here()
     chip = journal.step("chip", lambda: device.about("chip") or _chip(problem.chip))
-    values = {n: _number(v) for n, v in chip["values"].items()}
+    values = figures_of(chip["values"])
     setting = Setting(
         problem=problem,
         chip_name=chip["name"],
@@ -135,26 +135,12 @@ def _identify(journal: Journal, problem: Problem, out: Path) -> None:
         "contract": contract_digest(problem.contract),
         "templates": texts,
     }
-    if journal.entries and journal.known("problem") is None:
-        raise fail(f"{out} holds another run", hint="give this run its own folder with --out")
-    then = journal.step("problem", lambda: now)
-    changed = sorted(k for k in now if then.get(k) != now[k])
-    if changed:
-        raise fail(
-            f"{out} holds a run with another {', another '.join(changed)}",
-            hint="give this run its own folder with --out",
-        )
+    identify(journal, "run", now, out)
 
 
 def _chip(name: str) -> dict[str, Any]:
     chip = open_chip(name)
-    values = {n: str(v) for n, v in chip.parameters().items()}
-    return {"name": chip.name, "values": values, "key": chip_key(chip).digest}
-
-
-def _number(text: str) -> int | Fraction:
-    value = Fraction(text)
-    return value.numerator if value.denominator == 1 else value
+    return chip_entry(chip) | {"key": chip_key(chip).digest}
 
 
 def prove_templates(setting: Setting) -> None:

@@ -20,7 +20,6 @@ from time import monotonic
 from typing import Any, Final
 
 from formwright import __version__
-from formwright.base.diagnostics import fail
 from formwright.base.digest import digest
 from formwright.base.files import write_text
 from formwright.chip.load import local_file
@@ -29,6 +28,7 @@ from formwright.flow.chips import open_chip
 from formwright.flow.growth_child import RESULT
 from formwright.flow.growth_results import ARMS, Arm, Grown, GrowthStudy, Ran
 from formwright.flow.growth_tasks import GrowthPlan, Posed
+from formwright.flow.identity import identify
 from formwright.flow.journal import Journal
 from formwright.flow.setting import Listener
 from formwright.flow.study_results import paired
@@ -122,15 +122,7 @@ def _identify(journal: Journal, plan: GrowthPlan, out: Path) -> None:
         "threads": plan.threads,
         "budget": [plan.generations, plan.proposals, plan.candidates, plan.seconds],
     }
-    if journal.entries and journal.known("study") is None:
-        raise fail(f"{out} holds another run", hint="give this study its own folder with --out")
-    then = journal.step("study", lambda: now)
-    changed = sorted(k for k in now if then.get(k) != now[k])
-    if changed:
-        raise fail(
-            f"{out} holds a study with another {', another '.join(changed)}",
-            hint="give this one its own folder with --out",
-        )
+    identify(journal, "study", now, out)
 
 
 def _pair(

@@ -19,7 +19,8 @@ from formwright.contract.contract import contract_digest
 from formwright.contract.matching import typed_for
 from formwright.contract.operators import operator
 from formwright.flow.blackbox_evaluator import Evaluator
-from formwright.flow.chips import open_chip
+from formwright.flow.chips import chip_entry, figures_of, open_chip
+from formwright.flow.identity import identify
 from formwright.flow.journal import Journal
 from formwright.flow.parameters import bind
 from formwright.flow.proving import prove
@@ -53,8 +54,8 @@ def run_transfer(plan: TransferPlan, out: Path, listener: Listener) -> TransferS
     with Journal(out / "journal.jsonl") as journal:
         _identify(journal, plan, out)
         listener.stage("reading the chip (a first detection takes about 15 s)")
-        chip = journal.step("chip", lambda: _chip(plan.chip))
-        figures = {n: _number(v) for n, v in chip["values"].items()}
+        chip = journal.step("chip", lambda: chip_entry(open_chip(plan.chip)))
+        figures = figures_of(chip["values"])
         figures["chip.cores"] = plan.threads
         rows = []
         for task in plan.tasks:
@@ -87,25 +88,7 @@ def _identify(journal: Journal, plan: TransferPlan, out: Path) -> None:
             plan.rounds,
         ],
     }
-    if journal.entries and journal.known("study") is None:
-        raise fail(f"{out} holds another run", hint="give this study its own folder with --out")
-    then = journal.step("study", lambda: now)
-    changed = sorted(k for k in now if then.get(k) != now[k])
-    if changed:
-        raise fail(
-            f"{out} holds a study with another {', another '.join(changed)}",
-            hint="give this one its own folder with --out",
-        )
-
-
-def _chip(name: str) -> dict[str, Any]:
-    chip = open_chip(name)
-    return {"name": chip.name, "values": {n: str(v) for n, v in chip.parameters().items()}}
-
-
-def _number(text: str) -> int | Fraction:
-    value = Fraction(text)
-    return value.numerator if value.denominator == 1 else value
+    identify(journal, "study", now, out)
 
 
 def _proved(journal: Journal, task: Transfer, out: Path, listener: Listener) -> str:

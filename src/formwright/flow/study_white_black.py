@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
-from fractions import Fraction
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -23,7 +22,8 @@ from formwright.flow.blackbox_flow import best_by_model, defaults
 from formwright.flow.blackbox_quiet import Quiet
 from formwright.flow.blackbox_search import Asking, BudgetSpentError, Step, best_steps
 from formwright.flow.blackbox_space import Space, space_of
-from formwright.flow.chips import open_chip
+from formwright.flow.chips import chip_entry, figures_of, open_chip
+from formwright.flow.identity import identify
 from formwright.flow.journal import Journal
 from formwright.flow.parameters import bind
 from formwright.flow.proving import prove
@@ -85,7 +85,7 @@ def run_white_black(plan: Plan, out: Path, listener: Listener) -> WhiteBlack:
 
 
 def _identify(journal: Journal, plan: Plan, out: Path) -> None:
-    """What may not change within a journal: budget, threads, chip, templates, this version."""
+    """What may not change within a journal: this version, chip, threads, timings, budget."""
     now = {
         "study": "white-black",
         "version": __version__,
@@ -94,23 +94,15 @@ def _identify(journal: Journal, plan: Plan, out: Path) -> None:
         "timings": plan.timings,
         "budget": asdict(plan.budget),
     }
-    if journal.entries and journal.known("study") is None:
-        raise fail(f"{out} holds another run", hint="give this study its own folder with --out")
-    then = journal.step("study", lambda: now)
-    changed = sorted(k for k in now if then.get(k) != now[k])
-    if changed:
-        raise fail(
-            f"{out} holds a study with another {', another '.join(changed)}",
-            hint="give this one its own folder with --out",
-        )
+    identify(journal, "study", now, out)
 
 
 def _room(
     journal: Journal, plan: Plan, out: Path, task: Task, listener: Listener, quiet: Quiet
 ) -> Room:
     listener.stage("reading the chip (a first detection takes about 15 s)")
-    chip = journal.step("chip", lambda: _chip(plan.chip))
-    values: dict[str, Any] = {n: _number(v) for n, v in chip["values"].items()}
+    chip = journal.step("chip", lambda: chip_entry(open_chip(plan.chip)))
+    values: dict[str, Any] = dict(figures_of(chip["values"]))
     values["chip.cores"] = plan.threads
     contract = operator(task.operator).contract()
     template = template_of(task.template, contract)
@@ -197,16 +189,6 @@ def _cells(extents: Mapping[str, int]) -> int:
 
 def _seed(text: str) -> int:
     return int(text[:8], 16)
-
-
-def _chip(name: str) -> dict[str, Any]:
-    chip = open_chip(name)
-    return {"name": chip.name, "values": {n: str(v) for n, v in chip.parameters().items()}}
-
-
-def _number(text: str) -> int | Fraction:
-    value = Fraction(text)
-    return value.numerator if value.denominator == 1 else value
 
 
 def _searched(room: Room, searcher: str, seed: int) -> dict[str, Any]:
