@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from formwright.agent.cost_loops import Leaf, Loop
 from formwright.agent.cost_terms import add, ceiling, chip, choice, largest, minus, mul
-from formwright.agent.rules.values import names_of, names_of_access
 from formwright.ir.expr import ONE, ZERO, Compare, Expr, MinMax, Num, Var, num
 from formwright.ir.program import Access, Apply, Buffer, Op, Select, Value
 from formwright.ir.rewrite import accesses, free_names
+from formwright.ir.values import names_of, names_of_access
 
 Coefficient = Callable[[str], Expr]
 """The coefficient of that name; asking for one declares it."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from formwright.agent.cost_loops import Grid, Leaf, Loop, Walk, is_single
 from formwright.agent.cost_terms import minus, mul
-from formwright.agent.rules.values import names_of_access
 from formwright.ir.expr import Expr, Var, num
 from formwright.ir.program import Access
 from formwright.ir.rewrite import accesses, free_names
+from formwright.ir.values import names_of_access
 
 LINE_BYTES = num(64)
 """A cell that is read across rows brings its line along."""

@@ -9,19 +9,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal as OneOf
 
-from formwright.agent.rules.values import (
-    factors,
-    is_zero,
-    names_of,
-    parts,
-    swapped,
-)
+from formwright.agent.rules.values import factors, is_zero
 from formwright.contract.contract import Contract
 from formwright.contract.formulas import workload_of
 from formwright.ir.expr import ONE, ZERO, Arith, Compare, Expr, Var
 from formwright.ir.program import Access, Literal, Op, Read, Select, Value
 from formwright.ir.rewrite import accesses, map_value, substitute
 from formwright.ir.template import Workload
+from formwright.ir.values import names_of, parts, swapped
 
 HEAVY = ("exp", "sqrt", "rsqrt", "/")
 """Functions that take many times as long as a product."""

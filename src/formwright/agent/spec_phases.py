@@ -11,6 +11,7 @@ from formwright.agent.spec_lines import Line, reads_of
 from formwright.ir.expr import Expr, Var
 from formwright.ir.program import Access
 from formwright.ir.rewrite import accesses, free_names
+from formwright.ir.values import names_of_access
 
 Tie = tuple[str | None, ...]
 """Of a line: the index of the grid that each of its free indices is, or None where it is none."""
@@ -61,13 +62,9 @@ def is_better_apart(lines: tuple[Line, ...]) -> bool:
         mine = {n for (n, _), tie in tied if tie in shared}
         for access in accesses(line.value):
             inner = access.buffer not in known and len(access.index) > 1
-            if inner and not _names(access) & mine:
+            if inner and not names_of_access(access) & mine:
                 return True
     return not shared
-
-
-def _names(access: Access) -> frozenset[str]:
-    return frozenset[str]().union(*(free_names(i) for i in access.index))
 
 
 def _output_ties(lines: tuple[Line, ...]) -> dict[str, Tie]:

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from formwright.agent.rules.values import map_accesses
 from formwright.agent.spec_lines import Line
 from formwright.agent.spec_phases import Phase
 from formwright.ir.expr import ZERO, Expr, Var
 from formwright.ir.program import Access, Value
 from formwright.ir.rewrite import map_access, map_value, substitute
 from formwright.ir.show import show_access, show_expr, show_value
+from formwright.ir.values import map_accesses
 
 
 @dataclass(slots=True)

@@ -11,8 +11,9 @@ from formwright.codegen.linear import Linear, Range, linear, plus
 from formwright.codegen.places import Bound, address, bound_text, bounds, form_text
 from formwright.codegen.values import value_text
 from formwright.ir.expr import ZERO, Arith, Compare, Expr, Logic, Not, Num, Var, num
-from formwright.ir.program import Access, Index, Literal, Op, Read, Select, Value
+from formwright.ir.program import Access, Literal, Value
 from formwright.ir.rewrite import accesses, free_names, substitute
+from formwright.ir.values import names_of, names_of_access
 
 LANE = "lane'"
 """The lane of a vector in index forms; no name of a program has an apostrophe."""
@@ -121,7 +122,7 @@ class Cells:
         if not self.vector:
             return self._point(access)
         text = self._row(access)
-        return self.named.name(text, self.by_vector and not self._unrolled(_names(access)))
+        return self.named.name(text, self.by_vector and not self._unrolled(names_of_access(access)))
 
     def cell(self, access: Access, tile: Tile) -> str:
         """The C variable of a tile's cell; a lane of a vector by its number."""
@@ -294,23 +295,3 @@ def _prefix(gap: Linear, cond: Expr, context: Context) -> Mask:
         return Mask(f"fw_first({count})", first=f"({count})")
     count = f"fw_ceil_div(-({rest}), {step})" if step != 1 else f"-({rest})"
     return Mask(f"fw_from({count})", from_on=f"({count})")
-
-
-def names_of(value: Value) -> frozenset[str]:
-    """Names in accesses, indices and conditions of a value."""
-    match value:
-        case Literal():
-            return frozenset()
-        case Read(access):
-            return _names(access)
-        case Index(expr):
-            return free_names(expr)
-        case Op(_, args):
-            return frozenset().union(*(names_of(a) for a in args))
-        case Select(cond, then, other):
-            return free_names(cond) | names_of(then) | names_of(other)
-
-
-def _names(access: Access) -> frozenset[str]:
-    inside = list(access.index) + ([] if access.generation is None else [access.generation])
-    return frozenset().union(*(free_names(i) for i in inside))

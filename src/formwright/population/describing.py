@@ -30,6 +30,7 @@ from formwright.ir.program import (
 )
 from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.template import Template, Workload
+from formwright.ir.values import names_of_access
 
 
 @dataclass(slots=True)
@@ -209,7 +210,7 @@ def _applied(setting: _Setting, stmt: Apply, place: _Place) -> None:
         joined = "sums" if stmt.op == "+=" else "maxima"
         found.algorithm.add(f"{joined} in {to} over {_depth(stmt.destination, place)} loops")
     for access in read:
-        along = len(set(axes) - _names(access))
+        along = len(set(axes) - names_of_access(access))
         around = _depth(access, place)
         found.reuse.add(
             f"{_home(setting, access)} of rank {len(access.index)} used along {along} axes, "
@@ -226,14 +227,7 @@ def _home(setting: _Setting, access: Access) -> str:
 
 def _depth(access: Access, place: _Place) -> int:
     """Loops around a use that its cell does not depend on."""
-    return len(set(place.loops) - _names(access))
-
-
-def _names(access: Access) -> frozenset[str]:
-    index = list(access.index)
-    if access.generation is not None:
-        index.append(access.generation)
-    return frozenset[str]().union(*(free_names(e) for e in index))
+    return len(set(place.loops) - names_of_access(access))
 
 
 def _operations(value: Value) -> Iterator[str]:

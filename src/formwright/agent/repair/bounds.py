@@ -1,6 +1,6 @@
 """Edits of where something is done: ranges, boxes, guards, masks and clips."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +13,7 @@ from formwright.agent.repair.donors import (
 )
 from formwright.agent.repair.edits import Edit
 from formwright.agent.repair.expressions import Sized, Words, changed, neighbours
-from formwright.agent.repair.places import Place, accesses_of, line_of, places, statements
+from formwright.agent.repair.places import Place, line_of, places, statements
 from formwright.ir.expr import ONE, ZERO, Arith, Compare, Expr, MinMax, Not, Var, num
 from formwright.ir.program import (
     Access,
@@ -23,17 +23,15 @@ from formwright.ir.program import (
     For,
     Hint,
     If,
-    Index,
     Literal,
-    Op,
     Par,
-    Read,
     Select,
     Stmt,
     Value,
 )
 from formwright.ir.rewrite import free_names, map_value, substitute
 from formwright.ir.template import Definition, Template
+from formwright.ir.values import all_accesses, map_accesses
 
 
 def bound_edits(template: Template, known: Donors) -> Iterator[Edit]:
@@ -117,7 +115,7 @@ def _indexed(place: Place, body: tuple[Stmt, ...]) -> Iterator[tuple[Expr, Expr]
             case Alloc(several):
                 buffers.update((b.name, b) for b in several)
             case Apply():
-                for access in accesses_of(stmt):
+                for access in all_accesses(stmt):
                     buffer = buffers.get(access.buffer)
                     if buffer is not None:
                         yield from zip(buffer.shape, access.index, strict=False)
@@ -209,19 +207,7 @@ def _clipped(place: Place, stmt: Apply, clip: bool) -> Apply:
         is_global = place.buffers[access.buffer].home == "global"
         return replace(access, clip=clip) if is_global else access
 
-    return replace(stmt, destination=one(stmt.destination), value=_on_reads(stmt.value, one))
-
-
-def _on_reads(value: Value, one: Callable[[Access], Access]) -> Value:
-    match value:
-        case Read(access):
-            return replace(value, access=one(access))
-        case Op(_, args):
-            return replace(value, args=tuple(_on_reads(a, one) for a in args))
-        case Select(_, then, other):
-            return replace(value, then=_on_reads(then, one), other=_on_reads(other, one))
-        case Literal() | Index():
-            return value
+    return replace(stmt, destination=one(stmt.destination), value=map_accesses(stmt.value, one))
 
 
 def _guarded(template: Template, known: Donors) -> Iterator[Edit]:

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from formwright.agent.repair.expressions import Words
-from formwright.agent.repair.places import Place, accesses_of, places, statements
+from formwright.agent.repair.places import Place, places, statements
 from formwright.ir.expr import Arith, Expr, MinMax, Num, Round, Var
 from formwright.ir.inline import inlined
 from formwright.ir.program import Apply, For, If, Op, Par, Select, Value
 from formwright.ir.rewrite import children, free_names, substitute
 from formwright.ir.template import Template
+from formwright.ir.values import all_accesses
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def donors(template: Template) -> Donors:
             case If(cond):
                 guards[cond] = None
             case Apply():
-                for access in accesses_of(stmt):
+                for access in all_accesses(stmt):
                     buffer = place.buffers.get(access.buffer)
                     if access.generation is not None:
                         generations[access.generation] = None

@@ -8,12 +8,13 @@ from itertools import combinations
 from formwright.agent.repair.donors import Donors, all_words, in_sight, words_at
 from formwright.agent.repair.edits import Edit
 from formwright.agent.repair.expressions import Sized, Words, neighbours
-from formwright.agent.repair.places import Place, accesses_of, line_of, statements, with_access
+from formwright.agent.repair.places import Place, line_of, statements, with_access
 from formwright.agent.rules.naming import Fresh
 from formwright.ir.expr import Expr, Var
 from formwright.ir.program import Access, Apply, BoxVar
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Template
+from formwright.ir.values import all_accesses
 
 
 def index_edits(template: Template, known: Donors) -> Iterator[Edit]:
@@ -21,7 +22,7 @@ def index_edits(template: Template, known: Donors) -> Iterator[Edit]:
     for place, at, stmt in statements(template):
         if isinstance(stmt, Apply):
             words = words_at(place, stmt)
-            for number, access in enumerate(accesses_of(stmt)):
+            for number, access in enumerate(all_accesses(stmt)):
                 for new, size in _accesses(place, access, words, known):
                     yield Edit(
                         partial(_put, place, at, stmt, number, new), "index", (line_of(stmt),), size

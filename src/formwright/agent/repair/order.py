@@ -7,7 +7,8 @@ from formwright.agent.repair.bounds import guards_at
 from formwright.agent.repair.donors import Donors, words_at
 from formwright.agent.repair.edits import Edit
 from formwright.agent.repair.expressions import neighbours
-from formwright.agent.repair.places import Block, Place, line_of, places, statements
+from formwright.agent.repair.places import Place, line_of, places, statements
+from formwright.ir import walk
 from formwright.ir.expr import ONE, ZERO, Expr, Var
 from formwright.ir.program import (
     Apply,
@@ -23,6 +24,7 @@ from formwright.ir.program import (
     Wait,
 )
 from formwright.ir.template import Template
+from formwright.ir.walk import Block
 
 Sync = Barrier | Commit | Wait | Arrive | Await
 
@@ -74,12 +76,10 @@ def _pendings(template: Template) -> Iterator[Expr]:
 
 
 def _uses_groups(body: Block) -> bool:
-    for stmt in body:
-        if isinstance(stmt, Commit | Wait) or (isinstance(stmt, Apply) and stmt.asynchronous):
-            return True
-        if isinstance(stmt, For | Par | If) and _uses_groups(stmt.body):
-            return True
-    return False
+    return any(
+        isinstance(stmt, Commit | Wait) or (isinstance(stmt, Apply) and stmt.asynchronous)
+        for stmt in walk.statements(body)
+    )
 
 
 def _is_sync(stmt: Stmt) -> bool:

@@ -23,10 +23,9 @@ from formwright.ir.program import (
     Stmt,
     Value,
 )
-from formwright.ir.rewrite import accesses, free_names, map_stmt
 from formwright.ir.template import Template
-
-Block = tuple[Stmt, ...]
+from formwright.ir.values import with_box
+from formwright.ir.walk import Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,31 +112,12 @@ def line_of(stmt: Stmt) -> int:
     return stmt.span.line if stmt.span else 0
 
 
-def accesses_of(apply: Apply) -> list[Access]:
-    """What it writes, then what it reads."""
-    return [apply.destination, *accesses(apply.value)]
-
-
 def with_access(apply: Apply, number: int, access: Access) -> Apply:
-    """The apply with another access in the place of number ``number`` of :func:`accesses_of`.
+    """The apply with another access in the place of number ``number`` of :func:`all_accesses`.
 
     Names of the box that nothing uses any more are gone from it.
     """
-    changed = _with_access(apply, number, access)
-    used = names_of(changed)
-    return replace(changed, box=tuple(b for b in changed.box if b.name in used))
-
-
-def names_of(apply: Apply) -> frozenset[str]:
-    """The names in the indices, generations and conditions of an apply."""
-    found: set[str] = set()
-
-    def note(expr: Expr) -> Expr:
-        found.update(free_names(expr))
-        return expr
-
-    map_stmt(replace(apply, box=()), note)
-    return frozenset(found)
+    return with_box(_with_access(apply, number, access), apply.box)
 
 
 def _with_access(apply: Apply, number: int, access: Access) -> Apply:

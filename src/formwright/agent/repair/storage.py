@@ -8,7 +8,8 @@ from typing import get_args
 from formwright.agent.repair.donors import words_at
 from formwright.agent.repair.edits import Edit
 from formwright.agent.repair.expressions import neighbours
-from formwright.agent.repair.places import Place, accesses_of, line_of, statements
+from formwright.agent.repair.places import Place, line_of, statements
+from formwright.ir import walk
 from formwright.ir.expr import Expr, Var
 from formwright.ir.program import (
     Alloc,
@@ -27,6 +28,7 @@ from formwright.ir.program import (
     Value,
 )
 from formwright.ir.template import Template
+from formwright.ir.values import all_accesses
 
 
 def storage_edits(template: Template) -> Iterator[Edit]:
@@ -85,7 +87,7 @@ def _extents(place: Place, buffer: Buffer, number: int) -> Iterator[Expr]:
     for _, _, stmt in statements(place.template):
         if isinstance(stmt, Apply):
             box = {b.name: b.extent for b in stmt.box}
-            for access in accesses_of(stmt):
+            for access in all_accesses(stmt):
                 if access.buffer == buffer.name and number < len(access.index):
                     index = access.index[number]
                     if isinstance(index, Var) and index.name in box:
@@ -165,10 +167,9 @@ def _first_values(template: Template) -> Iterator[Edit]:
 
 
 def _touches(stmt: Stmt, name: str) -> bool:
-    match stmt:
-        case Apply():
-            return any(a.buffer == name for a in accesses_of(stmt))
-        case For() | Par() | If():
-            return any(_touches(s, name) for s in stmt.body)
-        case _:
-            return False
+    return any(
+        access.buffer == name
+        for inner in walk.statements((stmt,))
+        if isinstance(inner, Apply)
+        for access in all_accesses(inner)
+    )

@@ -5,15 +5,7 @@ from dataclasses import dataclass, replace
 
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.tree import allocated, around, at, binders, buffers_at, splice
-from formwright.agent.rules.values import (
-    factors,
-    minus,
-    names_of,
-    parts,
-    plus,
-    product,
-    swapped,
-)
+from formwright.agent.rules.values import factors, minus, plus, product
 from formwright.ir.expr import ONE, ZERO, Expr, Var
 from formwright.ir.program import (
     Access,
@@ -28,6 +20,7 @@ from formwright.ir.program import (
 )
 from formwright.ir.rewrite import accesses, free_names, map_value, substitute
 from formwright.ir.template import Template
+from formwright.ir.values import names_of, parts, swapped
 from formwright.ir.walk import Block, Path, body_of, statements, walk
 
 

@@ -12,20 +12,13 @@ from formwright.agent.rules.menus import FEW, LANES, ROWS, opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import allocated, splice
-from formwright.agent.rules.values import (
-    ceil_div,
-    is_name,
-    least,
-    minus,
-    names_of_access,
-    plus,
-    times,
-)
+from formwright.agent.rules.values import ceil_div, is_name, least, minus, plus, times
 from formwright.agent.rules.widen import DoesNotFitError, Widening, widened, widened_stages
 from formwright.ir.expr import ONE, ZERO, Expr, Num, Var
 from formwright.ir.program import Apply, For, Par, Stmt
 from formwright.ir.rewrite import accesses, free_names, map_body, substitute
 from formwright.ir.template import Template
+from formwright.ir.values import names_of_access
 from formwright.ir.walk import Block, Path, statements, walk
 
 STRIPS = (1, 2, 4, 8, 16)

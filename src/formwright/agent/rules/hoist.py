@@ -9,19 +9,13 @@ from dataclasses import replace
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import allocated, at, splice
-from formwright.agent.rules.values import (
-    factors,
-    is_zero,
-    names_of,
-    names_of_access,
-    product,
-    zero,
-)
+from formwright.agent.rules.values import factors, is_zero, product, zero
 from formwright.ir.expr import ONE, ZERO, Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, Buffer, For, Literal, Read, Stmt, Value
 from formwright.ir.rewrite import accesses
 from formwright.ir.show import show_value
 from formwright.ir.template import Template
+from formwright.ir.values import names_of, names_of_access
 from formwright.ir.walk import Path, body_of, statements, walk
 
 Terms = tuple[tuple[Value, bool], ...]

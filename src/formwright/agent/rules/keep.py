@@ -19,12 +19,7 @@ from formwright.agent.rules.again import (
 )
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import at
-from formwright.agent.rules.values import (
-    factors,
-    names_of,
-    parts,
-    product,
-)
+from formwright.agent.rules.values import factors, product
 from formwright.ir.expr import num
 from formwright.ir.program import (
     Apply,
@@ -36,6 +31,7 @@ from formwright.ir.program import (
 )
 from formwright.ir.show import show_value
 from formwright.ir.template import Template
+from formwright.ir.values import names_of, parts
 from formwright.ir.walk import walk
 
 _HEAVY = ("exp", "sqrt", "rsqrt", "/")

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from formwright.agent.rules.tree import allocated
-from formwright.agent.rules.values import all_accesses, is_number, map_accesses, with_box
+from formwright.agent.rules.values import is_number
 from formwright.ir.expr import ZERO, Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, Buffer, For, If, Par, Stmt
 from formwright.ir.rewrite import substitute
 from formwright.ir.template import Realised
+from formwright.ir.values import all_accesses, map_accesses, with_box
 from formwright.ir.walk import Block, statements
 
 

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import allocated, at, splice
-from formwright.agent.rules.values import map_accesses, renamed
+from formwright.agent.rules.values import renamed
 from formwright.ir.expr import Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, For, Stmt
 from formwright.ir.rewrite import accesses
 from formwright.ir.template import Template
+from formwright.ir.values import map_accesses
 from formwright.ir.walk import Block, Path, body_of, statements, walk, with_body
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
-from formwright.agent.rules.values import all_accesses, names_of_stmt
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Arith, Compare, Expr, Num, Round, Var, num
 from formwright.ir.program import Alloc, Apply, Buffer, For
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Constraint, Decision, Parameter, Template
+from formwright.ir.values import all_accesses, names_of_stmt
 from formwright.ir.walk import Block, body_of, statements
 
 ROWS = (1, 2, 3, 4, 5, 6, 7, 8)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from formwright.agent.rules.values import names_of_stmt
 from formwright.ir.expr import Var
 from formwright.ir.program import Alloc, Apply, Arrive, Await, For, Par
 from formwright.ir.template import Template
+from formwright.ir.values import names_of_stmt
 from formwright.ir.walk import statements
 from formwright.lang.cursor import RESERVED
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import at, binders, splice
-from formwright.agent.rules.values import ceil_div, plus, swapped, times
+from formwright.agent.rules.values import ceil_div, plus, times
 from formwright.ir.expr import ZERO, Arith, Expr, MinMax, Var
 from formwright.ir.program import Access, Alloc, Apply, BoxVar, Buffer, Par, Read
 from formwright.ir.rewrite import accesses, free_names, substitute
 from formwright.ir.template import Template
+from formwright.ir.values import swapped
 from formwright.ir.walk import Path, walk
 
 

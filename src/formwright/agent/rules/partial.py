@@ -13,21 +13,12 @@ from formwright.agent.rules.menus import LANES, opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import allocated, at, buffers_at, splice
-from formwright.agent.rules.values import (
-    ceil_div,
-    least,
-    minus,
-    names_of_access,
-    names_of_stmt,
-    plus,
-    renamed,
-    times,
-    zero,
-)
+from formwright.agent.rules.values import ceil_div, least, minus, plus, renamed, times, zero
 from formwright.ir.expr import ZERO, Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, BoxVar, Buffer, For, Hint, Read, Stmt, Value
 from formwright.ir.rewrite import map_value, substitute
 from formwright.ir.template import Template
+from formwright.ir.values import names_of_access, names_of_stmt
 from formwright.ir.walk import Block, Path, body_of, walk
 
 

@@ -11,19 +11,12 @@ from formwright.agent.rules.menus import opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import allocated
-from formwright.agent.rules.values import (
-    ceil_div,
-    least,
-    map_accesses,
-    minus,
-    names_of_access,
-    plus,
-    times,
-)
+from formwright.agent.rules.values import ceil_div, least, minus, plus, times
 from formwright.ir.expr import Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, Buffer, For, Par, Stmt
 from formwright.ir.rewrite import accesses, free_names, substitute
 from formwright.ir.template import Realised, Template
+from formwright.ir.values import map_accesses, names_of_access
 from formwright.ir.walk import Block, body_of, statements, with_body
 
 BLOCKS = (16, 32, 64, 128, 256)

@@ -12,11 +12,12 @@ from formwright.agent.rules.menus import BYTES
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import around, buffers_at, splice
-from formwright.agent.rules.values import is_number, least, map_accesses, plus, renamed, times
+from formwright.agent.rules.values import is_number, least, plus, renamed, times
 from formwright.ir.expr import ZERO, Arith, Compare, Expr, Var, num
 from formwright.ir.program import Access, Alloc, Apply, Barrier, Buffer, For, If, Par, Stmt
 from formwright.ir.rewrite import accesses
 from formwright.ir.template import Constraint, Decision, Template
+from formwright.ir.values import map_accesses
 from formwright.ir.walk import Path, body_of, walk, with_body
 
 SLOTS, AHEAD, BARRIER = (1, 2, 3), (0, 1, 2), (0, 1)

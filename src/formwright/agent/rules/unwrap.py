@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import splice
-from formwright.agent.rules.values import all_accesses, minus, plus
+from formwright.agent.rules.values import minus, plus
 from formwright.ir.expr import ZERO, Arith, Expr, Var
 from formwright.ir.program import Apply, For, Stmt
 from formwright.ir.rewrite import children, free_names, map_body, map_children, substitute
 from formwright.ir.show import show_expr
 from formwright.ir.template import Template
+from formwright.ir.values import all_accesses
 from formwright.ir.walk import statements, walk
 
 _HERE = "$here"

@@ -9,15 +9,7 @@ from dataclasses import dataclass, replace
 
 from formwright.agent.rules.lone import lone_buffers, stages_without_index, without_index
 from formwright.agent.rules.tree import allocated
-from formwright.agent.rules.values import (
-    all_accesses,
-    least,
-    map_accesses,
-    names_of,
-    names_of_access,
-    names_of_stmt,
-    renamed,
-)
+from formwright.agent.rules.values import least, renamed
 from formwright.ir.expr import ZERO, Arith, Expr, Var
 from formwright.ir.fold import folded
 from formwright.ir.program import (
@@ -34,6 +26,13 @@ from formwright.ir.program import (
 )
 from formwright.ir.rewrite import children, free_names, map_value, substitute
 from formwright.ir.template import Realised
+from formwright.ir.values import (
+    all_accesses,
+    map_accesses,
+    names_of,
+    names_of_access,
+    names_of_stmt,
+)
 from formwright.ir.walk import Block, statements
 
 
