@@ -17,11 +17,8 @@ from formwright.flow.study_results import (
     standing_of,
 )
 from formwright.flow.study_searching import Room
+from formwright.flow.study_timing import side_by_side
 from formwright.measure.plan import Plan
-from formwright.measure.programs import Native, Program
-from formwright.measure.statistics import Distribution
-from formwright.measure.timing import measure_interleaved
-from formwright.qualify.timing import operator_workload
 
 FRESH = 0x5EED
 """Added to the seed of the search: the finalists meet inputs that no search has seen."""
@@ -51,14 +48,12 @@ def final(room: Room, searches: Sequence[Search]) -> dict[str, Any]:
 
 def _measure(room: Room, keys: Sequence[str]) -> dict[str, Any]:
     evaluator, plan = room.evaluator, room.plan
-    programs: dict[str, Program] = {
-        key: Native(evaluator.library(key), plan.threads, room.contract.ahead) for key in keys
-    }
-    seed = evaluator.seed + FRESH
-    results = measure_interleaved(
-        programs,
-        operator_workload(room.contract, room.task.extents, seed),
-        seed=seed,
+    return side_by_side(
+        {key: evaluator.library(key) for key in keys},
+        room.contract,
+        room.task.extents,
+        threads=plan.threads,
+        seed=evaluator.seed + FRESH,
         plan=Plan(
             rounds=plan.final_rounds,
             least_rounds=LEAST_ROUNDS,
@@ -67,15 +62,6 @@ def _measure(room: Room, keys: Sequence[str]) -> dict[str, Any]:
             slots=SLOTS,
         ),
     )
-    shown: dict[str, Any] = {"rounds": {}, "seconds": {}, "failures": {}, "queue_share": 0.0}
-    for key, result in results.items():
-        if isinstance(result, Distribution):
-            shown["rounds"][key] = {str(s.round): s.seconds for s in result.samples}
-            shown["seconds"][key] = result.median
-            shown["queue_share"] = max(shown["queue_share"], result.queue_share)
-        else:
-            shown["failures"][key] = result.message
-    return shown
 
 
 def result_of(

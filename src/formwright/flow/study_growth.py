@@ -32,15 +32,13 @@ from formwright.flow.identity import identify
 from formwright.flow.journal import Journal
 from formwright.flow.setting import Listener
 from formwright.flow.study_results import paired
+from formwright.flow.study_timing import side_by_side
 from formwright.measure.plan import Plan
-from formwright.measure.programs import Native, Program
-from formwright.measure.statistics import Distribution
-from formwright.measure.timing import measure_interleaved
-from formwright.qualify.timing import operator_workload
 
 POPULATION: Final = "population.sqlite"
 LONGEST: Final = 20
 """A run that takes so many times the seconds that it was given is ended."""
+LEAST_ROUNDS: Final = 5
 COMPARE_SECONDS: Final = 10.0
 
 
@@ -142,8 +140,8 @@ def _pair(
         listener.stage(f"{place.name}: {arm} the population, repeat {repeat + 1}")
         found[arm] = journal.step(place.key, partial(_run, place))
         record.runs.append(_ran(place, found[arm], journal.number(place.key)))
-    libraries: dict[str, str] = {
-        arm: str(_Place(plan, out, index, repeat, arm).folder / data["library"])
+    libraries: dict[str, Path] = {
+        arm: _Place(plan, out, index, repeat, arm).folder / data["library"]
         for arm, data in found.items()
         if data.get("library")
     }
@@ -231,28 +229,17 @@ def _problem(place: _Place) -> str:
 
 
 def _compare(
-    plan: GrowthPlan, problem: Posed, libraries: Mapping[str, str], repeat: int
+    plan: GrowthPlan, problem: Posed, libraries: Mapping[str, Path], repeat: int
 ) -> dict[str, Any]:
     """The final kernels in turn in every round, on inputs that no run has seen."""
-    contract = operator(problem.operator).contract()
-    seed = int(digest([problem.name, "growth"])[:8], 16) + repeat
-    programs: dict[str, Program] = {
-        arm: Native(Path(library), plan.threads, contract.ahead)
-        for arm, library in libraries.items()
-    }
-    results = measure_interleaved(
-        programs,
-        operator_workload(contract, problem.extents, seed),
-        seed=seed,
-        plan=Plan(rounds=plan.rounds, least_rounds=5, seconds=COMPARE_SECONDS),
+    return side_by_side(
+        libraries,
+        operator(problem.operator).contract(),
+        problem.extents,
+        threads=plan.threads,
+        seed=int(digest([problem.name, "growth"])[:8], 16) + repeat,
+        plan=Plan(rounds=plan.rounds, least_rounds=LEAST_ROUNDS, seconds=COMPARE_SECONDS),
     )
-    shown: dict[str, Any] = {"rounds": {}, "failures": {}}
-    for arm, result in results.items():
-        if isinstance(result, Distribution):
-            shown["rounds"][arm] = {str(s.round): s.seconds for s in result.samples}
-        else:
-            shown["failures"][arm] = result.message
-    return shown
 
 
 def _ran(place: _Place, data: Mapping[str, Any], entry: int | None) -> Ran:

@@ -20,16 +20,13 @@ from formwright.flow.choosing import choose
 from formwright.flow.journal import Journal
 from formwright.flow.refit import Observation, refit
 from formwright.flow.setting import Listener, fractions_as_text
+from formwright.flow.study_timing import side_by_side
 from formwright.flow.transfer_tasks import Transfer, TransferPlan
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
 from formwright.measure.plan import Plan
-from formwright.measure.programs import Native, Program
-from formwright.measure.statistics import Distribution
-from formwright.measure.timing import measure_interleaved
 from formwright.milp.check import check
 from formwright.milp.solve import solve
-from formwright.qualify.timing import operator_workload
 
 LEAST_ROUNDS = 5
 COMPARE_SECONDS = 15.0
@@ -143,25 +140,14 @@ def search_target(
 
 def compare_picks(desk: Desk, keys: Sequence[str], repeat: int) -> dict[str, Any]:
     """The picks in turn in every round, on inputs of this repeat."""
-    programs: dict[str, Program] = {
-        key: Native(desk.evaluator.library(key), desk.plan.threads, desk.contract.ahead)
-        for key in keys
-    }
-    seed = desk.evaluator.seed + 1 + repeat
-    results = measure_interleaved(
-        programs,
-        operator_workload(desk.contract, desk.task.target, seed),
-        seed=seed,
+    return side_by_side(
+        {key: desk.evaluator.library(key) for key in keys},
+        desk.contract,
+        desk.task.target,
+        threads=desk.plan.threads,
+        seed=desk.evaluator.seed + 1 + repeat,
         plan=Plan(rounds=desk.plan.rounds, least_rounds=LEAST_ROUNDS, seconds=COMPARE_SECONDS),
     )
-    shown: dict[str, Any] = {"rounds": {}, "seconds": {}, "failures": {}}
-    for key, result in results.items():
-        if isinstance(result, Distribution):
-            shown["rounds"][key] = {str(s.round): s.seconds for s in result.samples}
-            shown["seconds"][key] = result.median
-        else:
-            shown["failures"][key] = result.message
-    return shown
 
 
 def text_of(assignment: Mapping[str, int]) -> str:
