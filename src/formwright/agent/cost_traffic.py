@@ -12,12 +12,11 @@ from formwright.agent.cost_terms import minus, mul
 from formwright.ir.expr import Expr, Var, num
 from formwright.ir.program import Access
 from formwright.ir.rewrite import accesses, free_names
+from formwright.ir.types import BYTES
 from formwright.ir.values import names_of_access
 
 LINE_BYTES = num(64)
 """A cell that is read across rows brings its line along."""
-
-_BYTES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "i32": 4, "i8": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ def _front(access: Access) -> frozenset[str]:
 def _cell_bytes(walk: Walk, buffer: str, tensors: frozenset[str]) -> Expr:
     if buffer in tensors:
         return Var(f"bytes.{buffer}")
-    return num(_BYTES[walk.buffers[buffer].dtype])
+    return num(BYTES[walk.buffers[buffer].dtype])
 
 
 def _once_more(

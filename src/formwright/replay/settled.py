@@ -7,13 +7,12 @@ from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
 from formwright.ir.program import Alloc, Buffer, For, Home, If, Par, Stmt
 from formwright.ir.template import Template
+from formwright.ir.types import BYTES
 from formwright.replay.compiled import compile_bool, compile_int
 from formwright.replay.sizes import holds
 
 MENU_LIMIT = 500_000
 """Assignments that are tried to see that none is admitted."""
-
-ELEMENT_BYTES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "i32": 4, "i8": 1}
 
 
 def broken_requirement(template: Template, values: Mapping[str, Scalar]) -> str | None:
@@ -90,7 +89,7 @@ def _buffers(body: tuple[Stmt, ...], home: Home | str) -> list[Buffer]:
 
 
 def _footprint(buffer: Buffer, values: Mapping[str, Scalar], bytewise: bool) -> int:
-    size = ELEMENT_BYTES[buffer.dtype] if bytewise else 1
+    size = BYTES[buffer.dtype] if bytewise else 1
     try:
         for extent in buffer.shape:
             size *= compile_int(extent, values)({})

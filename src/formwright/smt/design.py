@@ -7,6 +7,7 @@ from formwright.ir.expr import Arith, Compare, Expr, Logic, MinMax, Num, Var, nu
 from formwright.ir.program import Alloc, Buffer
 from formwright.ir.show import show_expr
 from formwright.ir.template import Requirement, Template
+from formwright.ir.types import BYTES
 from formwright.smt.atoms import Atoms
 from formwright.smt.encode import UnderivableError, truth
 from formwright.smt.goals import Goal, Query
@@ -18,8 +19,6 @@ from formwright.smt.ways import section_divisors, step
 
 FIELDS = {"shared": ("chip.shared_bytes", True), "register": ("chip.accumulators", False)}
 """The chip field that bounds a home, and whether it counts bytes or elements."""
-
-BYTES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "i32": 4, "i8": 1}
 
 OnValues = tuple[Way, tuple[str, ...], Expr]
 """A condition that must hold where the way does, for all values of some names."""

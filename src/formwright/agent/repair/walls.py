@@ -10,8 +10,8 @@ from formwright.ir.expr import Arith, Compare, Expr, Var, num
 from formwright.ir.program import Buffer
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Constraint, Template
+from formwright.ir.types import BYTES
 
-BYTES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "i32": 4, "i8": 1}
 FIELDS = {"shared": ("shared_bytes", True), "register": ("accumulators", False)}
 """The chip field that bounds a home, and whether it counts bytes or elements."""
 

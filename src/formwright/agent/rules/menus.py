@@ -29,7 +29,6 @@ LEAST_LANES, LEAST_REGISTERS, LEAST_ACCUMULATORS = 4, 16, 64
 _WALL = "V"
 """Walls of this module are called V1, V2, …; they are made anew after each rule."""
 
-BYTES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "i32": 4, "i8": 1}
 """Of an element of a buffer."""
 
 

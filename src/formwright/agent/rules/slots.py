@@ -8,7 +8,6 @@ decision. Which S, P and barrier are safe together is not said here: the verifie
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from formwright.agent.rules.menus import BYTES
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import around, buffers_at, splice
@@ -17,6 +16,7 @@ from formwright.ir.expr import ZERO, Arith, Compare, Expr, Var, num
 from formwright.ir.program import Access, Alloc, Apply, Barrier, Buffer, For, If, Par, Stmt
 from formwright.ir.rewrite import accesses
 from formwright.ir.template import Constraint, Decision, Template
+from formwright.ir.types import BYTES
 from formwright.ir.values import map_accesses
 from formwright.ir.walk import Path, body_of, walk, with_body
 
