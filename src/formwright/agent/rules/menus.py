@@ -29,8 +29,6 @@ LEAST_LANES, LEAST_REGISTERS, LEAST_ACCUMULATORS = 4, 16, 64
 _WALL = "V"
 """Walls of this module are called V1, V2, …; they are made anew after each rule."""
 
-"""Of an element of a buffer."""
-
 
 def opened(template: Template, name: str, menu: tuple[int, ...]) -> Template:
     """``template`` with one more decision, behind the others."""
