@@ -20,7 +20,7 @@ from formwright.ir.expr import (
     Var,
 )
 from formwright.ir.interval import Interval, bounds
-from formwright.ir.rewrite import children, free_names
+from formwright.ir.rewrite import children, free_names, map_children
 from formwright.milp.algebra import never_above
 
 Direction = int | None
@@ -252,43 +252,13 @@ def reads(expr: Expr, names: Collection[str], outside: Expr | None = None) -> bo
 
 def replaced(expr: Expr, part: Expr, by: Expr) -> Expr:
     """``expr`` with ``part``, a name or an object, replaced wherever it occurs."""
-    return _replaced(expr, part, by, {})
+    seen: dict[int, Expr] = {}
 
+    def go(inner: Expr) -> Expr:
+        if _is(inner, part):
+            return by
+        if id(inner) not in seen:
+            seen[id(inner)] = map_children(inner, go)
+        return seen[id(inner)]
 
-def _replaced(expr: Expr, part: Expr, by: Expr, seen: dict[int, Expr]) -> Expr:
-    if _is(expr, part):
-        return by
-    if id(expr) not in seen:
-        seen[id(expr)] = _rebuilt(expr, part, by, seen)
-    return seen[id(expr)]
-
-
-def _rebuilt(expr: Expr, part: Expr, by: Expr, seen: dict[int, Expr]) -> Expr:
-    def go(e: Expr) -> Expr:
-        return _replaced(e, part, by, seen)
-
-    match expr:
-        case Num() | Truth() | Var():
-            return expr
-        case Arith(op, a, b):
-            return Arith(op, go(a), go(b), expr.span)
-        case Compare(cop, a, b):
-            return Compare(cop, go(a), go(b), expr.span)
-        case Logic(lop, a, b):
-            return Logic(lop, go(a), go(b), expr.span)
-        case Neg(a):
-            return Neg(go(a), expr.span)
-        case Round(rop, a):
-            return Round(rop, go(a), expr.span)
-        case Not(a):
-            return Not(go(a), expr.span)
-        case MinMax(mop, args):
-            return MinMax(mop, tuple(go(a) for a in args), expr.span)
-        case Cond(c, a, b):
-            return Cond(go(c), go(a), go(b), expr.span)
-        case Cell(name, index):
-            return Cell(name, tuple(go(i) for i in index), expr.span)
-        case Sum(var, lo, hi, body):
-            return Sum(var, go(lo), go(hi), go(body), expr.span)
-        case _:
-            assert_never(expr)
+    return go(expr)
