@@ -7,7 +7,7 @@ from formwright.ir.expr import Expr
 from formwright.ir.inline_steps import inlined_step
 from formwright.ir.program import Stmt
 from formwright.ir.rewrite import map_body, map_buffer, substitute
-from formwright.ir.structures import Drop, Menu, Rank, Structure
+from formwright.ir.structures import Structure, map_expressions
 from formwright.ir.template import Cost, CostBound, Definition, Template
 
 
@@ -47,13 +47,7 @@ def _structure(structure: Structure, template: Template, outer: dict[str, Expr])
         return substitute(expr, values)
 
     when = None if structure.when is None else f(structure.when)
-    match structure:
-        case Rank(by):
-            return replace(structure, by=f(by), when=when)
-        case Menu(_, by) | Drop(by):
-            return replace(structure, by=tuple(f(e) for e in by), when=when)
-        case _:
-            return replace(structure, when=when)
+    return replace(map_expressions(structure, f), when=when)
 
 
 def _closed(definitions: tuple[Definition, ...], outer: dict[str, Expr]) -> dict[str, Expr]:

@@ -5,7 +5,8 @@ is used; it bears on how many designs are costed, never on which one is the best
 ``when`` is a further condition, over the scope alone: elsewhere nothing is claimed.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from formwright.base.source import Span
@@ -144,6 +145,17 @@ def expressions_of(structure: Structure) -> tuple[Expr, ...]:
             return by
         case _:
             return ()
+
+
+def map_expressions(structure: Structure, f: Callable[[Expr], Expr]) -> Structure:
+    """``structure`` with ``f`` of what :func:`expressions_of` gives in its place."""
+    match structure:
+        case Rank(by):
+            return replace(structure, by=f(by))
+        case Menu(_, by) | Drop(by):
+            return replace(structure, by=tuple(map(f, by)))
+        case _:
+            return structure
 
 
 def decisions_of(structure: Structure) -> tuple[str, ...]:

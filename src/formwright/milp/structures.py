@@ -13,7 +13,7 @@ import numpy as np
 from formwright.ir.expr import Expr, Scalar
 from formwright.ir.fold import folded
 from formwright.ir.int_arrays import Array
-from formwright.ir.structures import Drop, Knee, Menu, Rank, Scenarios, Split, Structure
+from formwright.ir.structures import Drop, Knee, Scenarios, Split, map_expressions
 from formwright.milp.costing import Costing
 from formwright.milp.declared import Declared, Used, unused
 from formwright.milp.enumerate import Found, Search, ranked
@@ -56,17 +56,10 @@ def search_structured(
 
 def _plain(declared: Sequence[Declared], constants: Mapping[str, Scalar]) -> list[Declared]:
     """With the constants put in, as in the cost that they are compared with."""
-    found: list[Declared] = []
-    for each in declared:
-        match each.structure:
-            case Rank(by) as rank:
-                made: Structure = replace(rank, by=folded(by, constants))
-            case Menu(_, some) | Drop(some) as measured:
-                made = replace(measured, by=tuple(folded(e, constants) for e in some))
-            case other:
-                made = other
-        found.append(replace(each, structure=made))
-    return found
+    return [
+        replace(d, structure=map_expressions(d.structure, lambda e: folded(e, constants)))
+        for d in declared
+    ]
 
 
 def _searched(
