@@ -236,6 +236,22 @@ def test_a_transcript_is_a_proposer_of_the_flow_and_of_evolution(
     assert evolution.standing in ("ahead", "even", "behind")
 
 
+@pytest.mark.usefixtures("no_kernels")
+def test_a_transcript_may_be_added_and_another_may_not(
+    plan: Plan, transcript: Path, tmp_path: Path
+) -> None:
+    plan = replace(plan, tasks=plan.tasks[:1], searchers=("flow-transcript",), seeds=1)
+    out = tmp_path / "out"
+    (task,) = study_white_black.run_white_black(plan, out / "none", Silent()).tasks
+    assert task.rows[0].seconds is None
+    study_white_black.run_white_black(replace(plan, searchers=("random",)), out, Silent())
+    study_white_black.run_white_black(replace(plan, transcript=transcript), out, Silent())
+    other = tmp_path / "other.jsonl"
+    Recording(Answers("nothing"), other).propose(Request("new", 1, 0, "", (), {}))
+    with pytest.raises(InputError, match="another transcript"):
+        study_white_black.run_white_black(replace(plan, transcript=other), out, Silent())
+
+
 def test_a_recorded_program_is_drawn_by_seed_and_number(transcript: Path) -> None:
     recorded = Recorded(transcript)
     assert len(recorded.proposals) == 3

@@ -95,6 +95,15 @@ def _identify(journal: Journal, plan: Plan, out: Path) -> None:
         "budget": asdict(plan.budget),
     }
     identify(journal, "study", now, out)
+    if plan.transcript is None:
+        return
+    # It may be added to a study; its searches are kept by searcher, task and seed alone.
+    texts = digest([p.text for p in Recorded(plan.transcript).proposals])
+    if journal.step("transcript", lambda: {"texts": texts})["texts"] != texts:
+        raise fail(
+            f"{out} holds a study with another transcript",
+            hint="give this study its own folder with --out",
+        )
 
 
 def _room(
