@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal as OneOf
 
+from formwright.agent.rules.naming import free_name
 from formwright.agent.rules.values import factors, is_zero
 from formwright.contract.contract import Contract
 from formwright.contract.formulas import workload_of
@@ -167,7 +168,8 @@ def with_parts(lines: tuple[Line, ...], taken: frozenset[str]) -> tuple[Line, ..
         used = names_of(value)
         free = tuple((n, e) for n, e in line.free if n in used)
         free += tuple((o.index, o.extent) for o in line.over if o.index in used)
-        name = _fresh("w", names)
+        name = free_name(names, "w")
+        names.add(name)
         # Cells behind a causal bound are filled too, with what nobody reads: bounded as well.
         part = Line(name, "part", free, (), "sum", value)
         read = Read(Access(name, tuple(Var(n) for n, _ in free)))
@@ -208,15 +210,6 @@ def _is_heavy(value: Value) -> bool:
         isinstance(p, Op) and p.name in HEAVY and any(True for _ in accesses(p))
         for p in parts(value)
     )
-
-
-def _fresh(stem: str, names: set[str]) -> str:
-    count, name = 1, stem
-    while name in names:
-        count += 1
-        name = f"{stem}{count}"
-    names.add(name)
-    return name
 
 
 def reads_of(lines: tuple[Line, ...], name: str) -> Iterator[tuple[Line, Access]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from formwright.agent.rules.naming import free_name
 from formwright.agent.spec_lines import Line
 from formwright.agent.spec_phases import Phase
 from formwright.ir.expr import ZERO, Expr, Var
@@ -21,21 +22,13 @@ class Naming:
 
     def fresh(self, *wished: str) -> str:
         """The first that is free, else the last with a number."""
-        name = next((n for n in wished if n not in self.taken), "")
-        count = 2
-        while not name or name in self.taken:
-            name = f"{wished[-1]}{count}"
-            count += 1
+        name = free_name(self.taken, *wished)
         self.taken.add(name)
         return name
 
     def inner(self, wished: str, visible: Iterable[str]) -> str:
         """A name for a loop: ``wished`` unless it is taken or visible there."""
-        name, count = wished, 2
-        while name in self.taken or name in visible:
-            name = f"{wished}{count}"
-            count += 1
-        return name
+        return free_name(self.taken.union(visible), wished)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """New names: a name means one thing at one place (rule L5), so a rule takes names that are free."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from itertools import chain, count
 
 from formwright.ir.expr import Var
 from formwright.ir.program import Alloc, Apply, Arrive, Await, For, Par
@@ -8,6 +9,12 @@ from formwright.ir.template import Template
 from formwright.ir.values import names_of_stmt
 from formwright.ir.walk import statements
 from formwright.lang.cursor import RESERVED
+
+
+def free_name(taken: Collection[str], *wished: str) -> str:
+    """The first of ``wished`` that is not taken, else the last one with a number from 2 on."""
+    numbered = (f"{wished[-1]}{n}" for n in count(2))
+    return next(name for name in chain(wished, numbered) if name not in taken)
 
 
 class Fresh:
@@ -18,14 +25,7 @@ class Fresh:
 
     def name(self, *wished: str) -> str:
         """The first of ``wished`` that is free, else the last one with a number."""
-        for name in wished:
-            if name not in self.taken:
-                break
-        else:
-            count = 2
-            while f"{wished[-1]}{count}" in self.taken:
-                count += 1
-            name = f"{wished[-1]}{count}"
+        name = free_name(self.taken, *wished)
         self.taken.add(name)
         return name
 

@@ -8,7 +8,7 @@ decision. Which S, P and barrier are safe together is not said here: the verifie
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from formwright.agent.rules.naming import Fresh
+from formwright.agent.rules.naming import Fresh, free_name
 from formwright.agent.rules.rule import Change, Rule
 from formwright.agent.rules.tree import around, buffers_at, splice
 from formwright.agent.rules.values import is_number, least, plus, renamed, times
@@ -144,8 +144,7 @@ def _wall(template: Template, staged: _Staged, slots: Var) -> tuple[Constraint, 
             size = times(size, extent)
         total = plus(total, size)
     condition = Compare("<=", Arith("*", slots, total), Var("chip.shared_bytes"))
-    taken = {c.name for c in template.constraints}
-    name = next(n for n in ("Slots", *(f"Slots{k}" for k in range(2, 99))) if n not in taken)
+    name = free_name({c.name for c in template.constraints}, "Slots")
     return (Constraint(name, condition, "shared_bytes"),)
 
 
