@@ -16,7 +16,6 @@ from agent_rooms import GEMV, SHAPE, Scripted, room_at, told
 from effort import thinned
 from formwright.agent.protocol import Proposal
 from formwright.base.diagnostics import InputError
-from formwright.base.digest import digest
 from formwright.contract.agent import Agent
 from formwright.contract.contract import contract_digest
 from formwright.flow.agent_judging import judge_all
@@ -140,4 +139,3 @@ def test_kernel_source_is_tested_and_stays_on_the_shelf(tmp_path: Path) -> None:
             room.population.admit(good.digest, _proof_of_another())
         (line,) = [x for x in room.lines if re.search(rf"at {SHAPE.name}: .* s; tested", x)]
         assert "times the best" not in line
-    assert digest(SHAPE.extents)

@@ -139,6 +139,13 @@ def test_a_proposal_that_was_measured_here_is_proved_and_not_built_again(
         assert any("known from before, and measured here" in line for line in room.lines)
 
 
+def test_no_words_of_an_answer_make_it_one_of_the_population(tmp_path: Path) -> None:
+    with room_at(tmp_path, Scripted([]), agent=Agent(repairs=0)) as room:
+        room.asked = 1
+        judge_all(room, 0, [Proposal("no template", "fw", "", (), "drawn from the population")], 1)
+        assert result_of(room, "").before == ""
+
+
 @pytest.mark.slow
 def test_the_library_repairs_what_the_verifier_refutes(tmp_path: Path) -> None:
     """Refuted in the run, mended from its counterexample, proved, and told with its lineage."""

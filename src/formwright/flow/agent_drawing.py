@@ -94,6 +94,7 @@ def _joined(room: Room, generation: int, data: dict[str, Any]) -> Made | None:
         known=f"admitted, {data['evidence']}",
         measured=complete(room, data["facts"]),
         text=data["text"],
+        drawn=True,
     )
     room.made.append(made)
     if made.verdict != "proved":

@@ -78,14 +78,14 @@ def _shown(room: Room, made: Made) -> dict[str, Any]:
 
 def _before(room: Room) -> str:
     """What earlier runs left to this one: templates, figures, verdicts not asked again."""
-    drawn = [m for m in room.made if m.why == "drawn from the population"]
+    drawn = [m for m in room.made if m.drawn]
     figures = sum(
         len(d["facts"])
         for entry in room.setting.journal.entries
         if entry["key"].startswith("draw/")
         for d in entry["data"]
     )
-    met = [m for m in room.made if m.known and m not in drawn]
+    met = [m for m in room.made if m.known and not m.drawn]
     parts = []
     if drawn:
         names = ", ".join(m.key for m in drawn)

@@ -37,11 +37,13 @@ class Made:
     measured: bool = False
     """Its time at every workload was known before this run, on this chip and machine."""
     text: str = field(default="", repr=False)
+    drawn: bool = False
+    """From the population, not from an answer in this run."""
 
     def as_json(self) -> dict[str, Any]:
         """Stable keys of ``lineage`` in ``formwright run --json``; without the text."""
         shown = asdict(self)
-        del shown["text"]
+        del shown["text"], shown["drawn"]
         return shown
 
 

@@ -65,8 +65,8 @@ def _fastest(entry: dict[str, Any]) -> float | None:
 
 
 def _outcome(room: Room, found: Search) -> dict[str, Any]:
-    drawn = [m for m in room.made if m.why == "drawn from the population"]
-    made = [m for m in room.made if m not in drawn]
+    drawn = [m for m in room.made if m.drawn]
+    made = [m for m in room.made if not m.drawn]
     shown: dict[str, Any] = {
         "drawn": [m.key for m in drawn],
         "proposed": len(made),
