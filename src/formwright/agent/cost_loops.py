@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from formwright.agent.cost_terms import add, at_least_one, is_num, minus, mul, quotient, tidy
+from formwright.agent.cost_terms import add, at_least_one, minus, mul, quotient, tidy
+from formwright.agent.rules.values import is_number
 from formwright.ir.expr import (
     ONE,
     ZERO,
@@ -235,4 +236,4 @@ def times_reached(leaf: Leaf) -> Expr:
 
 
 def is_single(loop: Loop) -> bool:
-    return is_num(loop.count, 1)
+    return is_number(loop.count, 1)

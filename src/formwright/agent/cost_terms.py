@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
+from formwright.agent.rules.values import is_number
 from formwright.ir.expr import (
     ONE,
     ZERO,
@@ -22,28 +23,20 @@ from formwright.ir.rewrite import map_children
 
 
 def tidy(expr: Expr) -> Expr:
-    """``expr`` with products by 0 and sums with it gone, beside what folding computes."""
+    """``expr`` folded, with products by 0 and what is taken off and given back gone."""
     inner = folded(map_children(expr, tidy))
     match inner:
-        case Arith("*", left, right) if is_num(left, 0) or is_num(right, 0):
+        case Arith("*", left, right) if is_number(left, 0) or is_number(right, 0):
             return ZERO
-        case Arith("-" | "+", left, right) if is_num(right, 0):
-            return left
-        case Arith("+", left, right) if is_num(left, 0):
-            return right
         case Arith("-", left, Arith("-", whole, right)) if left == whole:
             return right
         case _:
             return inner
 
 
-def is_num(expr: Expr, value: int) -> bool:
-    return isinstance(expr, Num) and expr.value == value
-
-
 def add(terms: Sequence[Expr]) -> Expr:
     """Their sum, as a tree of little height."""
-    kept = [t for t in terms if not is_num(t, 0)]
+    kept = [t for t in terms if not is_number(t, 0)]
     if not kept:
         return ZERO
     if len(kept) == 1:
@@ -116,22 +109,22 @@ def minus(left: Expr, right: Expr) -> Expr:
 
 def quotient(top: Expr, bottom: Expr) -> Expr:
     """``top/bottom``; the caller sees to it that ``bottom`` is above 0."""
-    if is_num(bottom, 1) or is_num(top, 0):
+    if is_number(bottom, 1) or is_number(top, 0):
         return top
     return Arith("/", top, bottom)
 
 
 def ceiling(top: Expr, bottom: Expr) -> Expr:
     """``ceil(top/bottom)``."""
-    if is_num(bottom, 1) or is_num(top, 1):
+    if is_number(bottom, 1) or is_number(top, 1):
         return top
     return Round("ceil", Arith("/", top, bottom))
 
 
 def largest(left: Expr, right: Expr) -> Expr:
-    if is_num(left, 0):
+    if is_number(left, 0):
         return right
-    if is_num(right, 0):
+    if is_number(right, 0):
         return left
     if isinstance(left, Num) and isinstance(right, Num):
         return num(max(left.value, right.value))

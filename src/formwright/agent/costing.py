@@ -19,7 +19,6 @@ from formwright.agent.cost_terms import (
     ceiling,
     chip,
     choice,
-    is_num,
     least,
     minus,
     mul,
@@ -27,6 +26,7 @@ from formwright.agent.cost_terms import (
 )
 from formwright.agent.cost_traffic import Again, read_again
 from formwright.agent.rules.naming import Fresh
+from formwright.agent.rules.values import is_number
 from formwright.base.diagnostics import InputError, fail
 from formwright.base.source import Source
 from formwright.ir.expr import Compare, Expr, MinMax, Num, Var, num
@@ -192,7 +192,7 @@ class _Writer:
         if grid.loops:
             agents = mul([loop.count for loop in grid.loops])
             terms.append(mul([self.coefficient("agent_cycles"), agents]))
-        shown = [t for t in terms if not is_num(t, 0)]
+        shown = [t for t in terms if not is_number(t, 0)]
         parts = [self.define(t, f"cycles{number}_{n}") for n, t in enumerate(shown, 1)]
         return self.define(add(parts), f"work{number}", f"work_of{number}")
 
