@@ -17,8 +17,8 @@ from formwright.agent.ways import BOLD, developed
 from formwright.base.source import Source
 from formwright.flow.mending import mend_text
 from formwright.flow.proving import prove
-from formwright.ir.template import Template
-from formwright.lang import load
+from formwright.ir.template import Constraint, Template
+from formwright.lang import load, parse_expression
 from formwright.lang.format import format_template
 from formwright.lang.parser import parse
 from rule_samples import DECODE, GEMM, GEMV, SOFTMAX, TILES, sample
@@ -375,6 +375,16 @@ def test_walls_follow_from_the_registers_of_a_loop() -> None:
     assert (wall.name, wall.wall) == ("V1", "vector_registers")
     assert "V1 wall vector_registers : Ir*ceil(Lj/chip.vector_lanes) + 1" in format_template(way)
     assert {p.name for p in way.scope.chip} == {"chip.vector_lanes", "chip.vector_registers"}
+
+
+def test_a_condition_is_not_taken_for_a_wall_by_its_name() -> None:
+    way = [*developed(sample(GEMM))][-1].template
+    own = Constraint("V1", parse_expression("Ir <= 4"))
+    more = replace(way, constraints=(own, replace(way.constraints[0], name="V2")))
+    closed = BY_NAME["close-menu"].apply(more)
+    assert closed
+    for variant in closed:
+        assert variant.template.constraints == more.constraints
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from math import prod
 
 from formwright.ir.evaluate import EvaluationError, evaluate
@@ -26,8 +27,9 @@ LANES = (8, 16, 24, 32)
 LEAST_LANES, LEAST_REGISTERS, LEAST_ACCUMULATORS = 4, 16, 64
 """What a template asks of a chip at least, as the templates that ship do."""
 
-_WALL = "V"
-"""Walls of this module are called V1, V2, …; they are made anew after each rule."""
+_WALL, _FIELD = "V", "vector_registers"
+"""Walls of this module bound that field and are called V1, V2, …; they are made anew after each
+rule."""
 
 
 def opened(template: Template, name: str, menu: tuple[int, ...]) -> Template:
@@ -62,26 +64,28 @@ def with_walls(template: Template) -> Template | None:
     scope = template.scope
     chip = {p.name for p in scope.chip}
     decided = {d.name: Fraction(min(d.menu)) for d in template.decisions}
-    sums = [_sum(v) for v in _largest(_together(template.program, {}), frozenset(decided))]
+    counts = [
+        _with_operand(v) for v in _largest(_together(template.program, {}), frozenset(decided))
+    ]
+    taken = {c.name for c in kept}
+    names = (name for n in count(1) if (name := f"{_WALL}{n}") not in taken)
     walls = list[Constraint]()
     least = {
         **decided,
         "chip.vector_lanes": Fraction(LEAST_LANES),
         "chip.vector_registers": Fraction(LEAST_REGISTERS),
     }
-    for count in sums:
-        condition = Compare("<=", count, Var("chip.vector_registers"))
+    for needed in counts:
+        condition = Compare("<=", needed, Var(f"chip.{_FIELD}"))
         if not _holds(condition, least):
             return None
-        walls.append(Constraint(f"{_WALL}{len(walls) + 1}", condition, "vector_registers"))
-    needed = [("chip.vector_lanes", LEAST_LANES), ("chip.vector_registers", LEAST_REGISTERS)]
+        walls.append(Constraint(next(names), condition, _FIELD))
+    asked = [("chip.vector_lanes", LEAST_LANES), ("chip.vector_registers", LEAST_REGISTERS)]
     added = tuple(
         Parameter(name, Compare(">=", Var(name), num(value)))
-        for name, value in needed
+        for name, value in asked
         if walls and name not in chip
     )
-    taken = {c.name for c in kept}
-    walls = [replace(w, name=_free(w.name, taken)) for w in walls]
     return replace(
         template,
         constraints=(*kept, *walls),
@@ -90,13 +94,8 @@ def with_walls(template: Template) -> Template | None:
 
 
 def _made_here(constraint: Constraint) -> bool:
-    return constraint.name[:1] == _WALL and constraint.name[1:].isdigit()
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "a"
-    return name
+    numbered = constraint.name[:1] == _WALL and constraint.name[1:].isdigit()
+    return numbered and constraint.wall == _FIELD
 
 
 def _holds(condition: Expr, values: Mapping[str, Fraction]) -> bool:
@@ -132,9 +131,10 @@ def _largest(
     return [v for v, c in zip(found, counts, strict=True) if not any(c < o for o in counts)]
 
 
-def _sum(parts: tuple[Expr, ...]) -> Expr:
-    total = parts[0]
-    for part in parts[1:]:
+def _with_operand(tiles: tuple[Expr, ...]) -> Expr:
+    """The registers of some tiles and one for an operand."""
+    total = tiles[0]
+    for part in tiles[1:]:
         total = Arith("+", total, part)
     return Arith("+", total, num(1))
 
