@@ -176,7 +176,7 @@ def _sum(names: list[Var], constant: int) -> Expr:
 
 
 def _menus(template: Template) -> Iterator[Edit]:
-    """A menu without its least or its greatest value, or from its least divisor of 0 on."""
+    """A menu without its least or its greatest value."""
     for at, decision in enumerate(template.decisions):
         if len(decision.menu) < 2:
             continue
