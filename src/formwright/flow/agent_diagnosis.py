@@ -5,7 +5,7 @@ The figures decide what is done next; the words go into the next request, and no
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from formwright.contract.problem import Workload
 from formwright.flow.agent_requests import ask, known_here
@@ -14,7 +14,7 @@ from formwright.flow.diagnosis import diagnose
 from formwright.flow.diagnosis_data import Outside
 from formwright.flow.diagnosis_excluding import excluded_by
 from formwright.flow.diagnosis_reading import read_case
-from formwright.measure.programs import Baseline, BaselineName, Native, Program
+from formwright.flow.loop import beside_baselines
 from formwright.measure.timing import Plan
 from formwright.qualify.qualification import OURS
 from formwright.qualify.timing import time_programs
@@ -94,15 +94,8 @@ def _outside(room: Room, workload: Workload) -> list[Outside]:
         return []
     key = f"baselines/{workload.name}"
     first = setting.journal.step(f"{key}/beside", lambda: {"candidate": tally.best})["candidate"]
-    candidate = tally.candidates[first]
     contract = setting.problem.contract
-    programs: dict[str, Program] = {
-        OURS: Native(candidate.library, setting.threads, contract.ahead)
-    }
-    for name in setting.problem.baselines:
-        programs[name] = Baseline(
-            cast(BaselineName, name), setting.threads, contract.ahead, contract.operator
-        )
+    programs = beside_baselines(setting, tally.candidates[first])
     setting.listener.stage(f"{workload.name}: what is possible: {', '.join(programs)}")
     timing = setting.timed(
         key,

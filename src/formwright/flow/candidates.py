@@ -202,7 +202,7 @@ def _plan(setting: Setting, workload: Workload, design: Mapping[str, Any]) -> _P
     if not checked.ok:
         raise AssertionError(f"the solver chose a design that fails {', '.join(checked.failed)}")
     return _Plan(
-        key=digest([digest(inlined(proved.template)), assignment])[:16],
+        key=design_key(digest(inlined(proved.template)), assignment),
         template=name,
         proved=proved,
         assignment=assignment,
@@ -211,6 +211,11 @@ def _plan(setting: Setting, workload: Workload, design: Mapping[str, Any]) -> _P
         ),
         label=f"{workload.name}: {name} {assignment_text(assignment)}",
     )
+
+
+def design_key(template: str, assignment: Mapping[str, int]) -> str:
+    """What a design is called in builds and measurements; ``template``: its digest, inlined."""
+    return digest([template, dict(assignment)])[:16]
 
 
 def _build(setting: Setting, plan: _Plan) -> dict[str, Any]:

@@ -12,16 +12,15 @@ from typing import Any
 
 from formwright.base.digest import digest
 from formwright.contract.problem import Workload
+from formwright.flow.candidates import design_key
 from formwright.flow.diagnosis_data import Case, Excluded, Outside, Solved, Tried
 from formwright.flow.setting import Setting, fractions_from_text
 from formwright.ir.expr import Scalar
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
+from formwright.qualify.qualification import OURS
 from formwright.roofline import Roofs, UnboundedError, intensity_of, point_of, roofs_of
 from formwright.roofline.point import SLOW, Intensity
-
-OURS = "kernel"
-"""What a confirmation calls the design of the run; its other programs are baselines."""
 
 
 def read_case(
@@ -70,7 +69,7 @@ def _tried(
         if kind == "solve":
             for design in entry["data"]["designs"]:
                 if design["template"] in digests:
-                    key = digest([digests[design["template"]], design["assignment"]])[:16]
+                    key = design_key(digests[design["template"]], design["assignment"])
                     solved[name, key] = design
         elif kind == "measure":
             programs = {k: p for k, p in entry["data"]["programs"].items() if "failure" not in p}

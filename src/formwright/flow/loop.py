@@ -170,11 +170,7 @@ def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str
     """The winner and every baseline afresh: new processes, inputs the search has not seen."""
     setting.listener.stage(f"{workload.name}: confirming against {_names(setting)}")
     contract = setting.problem.contract
-    programs: dict[str, Program] = {OURS: Native(winner.library, setting.threads, contract.ahead)}
-    for name in setting.problem.baselines:
-        programs[name] = Baseline(
-            cast(BaselineName, name), setting.threads, contract.ahead, contract.operator
-        )
+    programs = beside_baselines(setting, winner)
     return setting.timed(
         f"confirm/{workload.name}",
         tuple(programs),
@@ -186,6 +182,17 @@ def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str
             plan=Plan(rounds=CONFIRM_ROUNDS, least_rounds=7, seconds=30.0, tails=CONFIRM_TAILS),
         ),
     )
+
+
+def beside_baselines(setting: Setting, candidate: Candidate) -> dict[str, Program]:
+    """``candidate``, called :data:`OURS` and first, and every baseline of the problem."""
+    contract, threads = setting.problem.contract, setting.threads
+    programs: dict[str, Program] = {OURS: Native(candidate.library, threads, contract.ahead)}
+    for name in setting.problem.baselines:
+        programs[name] = Baseline(
+            cast(BaselineName, name), threads, contract.ahead, contract.operator
+        )
+    return programs
 
 
 def _names(setting: Setting) -> str:

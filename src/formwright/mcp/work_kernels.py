@@ -17,6 +17,7 @@ from formwright.mcp.opening import Opened, opened
 from formwright.mcp.telling import without
 from formwright.mcp.work_facts import tell_measured, tell_qualified
 from formwright.milp.check import check, objective_of
+from formwright.qualify.qualification import OURS
 from formwright.qualify.timing import notes
 
 
@@ -137,7 +138,7 @@ def _qualified(
 ) -> dict[str, Any]:
     programs = timing["programs"]
     timed = {n: _interval(p["seconds"]) for n, p in programs.items() if "failure" not in p}
-    seconds = timed.pop("kernel", None)
+    seconds = timed.pop(OURS, None)
     held = done["artifact"] is not None
     return _nothing(session, () if held else (done["message"],)) | {
         "held": held,
