@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from formwright.agent.rules.naming import Fresh
-from formwright.agent.rules.tree import allocated, around, at, binders, buffers_at, splice
+from formwright.agent.rules.tree import allocated, around, at, binders, block_of, buffers_at, splice
 from formwright.agent.rules.values import factors, minus, plus, product
 from formwright.ir.expr import ONE, ZERO, Expr, Var
 from formwright.ir.program import (
@@ -21,7 +21,7 @@ from formwright.ir.program import (
 from formwright.ir.rewrite import accesses, free_names, map_value, substitute
 from formwright.ir.template import Template
 from formwright.ir.values import names_of, parts, swapped
-from formwright.ir.walk import Block, Path, body_of, statements, walk
+from formwright.ir.walk import Block, Path, statements, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +189,7 @@ def earlier_loop(template: Template, again: Again) -> tuple[Path, For] | None:
     if len(again.cells) != 1 or again.cells[0].boxed:
         return None
     (cells,) = again.cells
-    block = (
-        template.program
-        if len(again.outer) == 1
-        else body_of(at(template.program, again.outer[:-1]))
-    )
+    block = block_of(template.program, again.outer)
     for place in range(again.outer[-1]):
         stmt = block[place]
         if not isinstance(stmt, For) or (stmt.lo, stmt.hi) != (cells.lo, cells.hi):

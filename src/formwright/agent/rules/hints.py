@@ -9,11 +9,11 @@ from dataclasses import replace
 from formwright.agent.rules.menus import opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import around, splice
+from formwright.agent.rules.tree import around, block_of, splice
 from formwright.agent.rules.values import plus
 from formwright.ir.expr import ZERO, Compare, Expr, Var, num
 from formwright.ir.fold import folded
-from formwright.ir.program import Access, Apply, For, Hint, If, Par, Stmt
+from formwright.ir.program import Access, Apply, For, Hint, If, Par
 from formwright.ir.rewrite import accesses, free_names, substitute
 from formwright.ir.template import Template
 from formwright.ir.walk import Path, statements, walk
@@ -75,11 +75,7 @@ def _asked(template: Template, path: Path, stmt: Apply, access: Access, row: str
 
 def _hinted(template: Template, path: Path, kind: str) -> bool:
     """Whether a hint of the kind stands in the same block."""
-    block: tuple[Stmt, ...] = template.program
-    stack = around(template.program, path)
-    if stack:
-        last = stack[-1]
-        block = last.body if isinstance(last, (For, Par, If)) else ()
+    block = block_of(template.program, path)
     return any(isinstance(s, Hint) and s.kind == kind for s in statements(block))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import allocated, at, splice
+from formwright.agent.rules.tree import allocated, at, block_of, splice
 from formwright.agent.rules.values import factors, is_zero, product, zero
 from formwright.ir.expr import ONE, ZERO, Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, Buffer, For, Literal, Read, Stmt, Value
@@ -16,7 +16,7 @@ from formwright.ir.rewrite import accesses
 from formwright.ir.show import show_value
 from formwright.ir.template import Template
 from formwright.ir.values import names_of, names_of_access
-from formwright.ir.walk import Path, body_of, statements, walk
+from formwright.ir.walk import Path, statements, walk
 
 Terms = tuple[tuple[Value, bool], ...]
 
@@ -59,7 +59,7 @@ def _still(loop: For, apply: Apply) -> Terms:
 
 def _begin(template: Template, path: Path, apply: Apply) -> int | None:
     """Where, in the loop's block, the sum begins with 0; nothing may touch it between."""
-    block = template.program if len(path) == 1 else body_of(at(template.program, path[:-1]))
+    block = block_of(template.program, path)
     for place in reversed(range(path[-1])):
         stmt = block[place]
         if isinstance(stmt, Apply) and stmt.destination.buffer == apply.destination.buffer:

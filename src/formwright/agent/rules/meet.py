@@ -9,21 +9,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import allocated, at, splice
+from formwright.agent.rules.tree import allocated, at, block_of, splice
 from formwright.agent.rules.values import renamed
 from formwright.ir.expr import Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, For, Stmt
 from formwright.ir.rewrite import accesses
 from formwright.ir.template import Template
 from formwright.ir.values import map_accesses
-from formwright.ir.walk import Block, Path, body_of, statements, walk, with_body
+from formwright.ir.walk import Block, Path, statements, walk, with_body
 
 
 def _meetings(template: Template) -> Iterator[Change]:
     for path, one in walk(template.program):
         if not isinstance(one, For):
             continue
-        block = _block(template, path)
+        block = block_of(template.program, path)
         place = path[-1]
         second = next((n for n in range(place + 1, len(block)) if _is_loop(block[n])), None)
         if second is None:
@@ -87,10 +87,6 @@ def _at(first: Apply, loop: For, made: frozenset[str]) -> Apply:
         return replace(access, index=index)
 
     return replace(first, value=map_accesses(first.value, change))
-
-
-def _block(template: Template, path: Path) -> Block:
-    return template.program if len(path) == 1 else body_of(at(template.program, path[:-1]))
 
 
 def _with_block(template: Template, path: Path, block: Block) -> Template:

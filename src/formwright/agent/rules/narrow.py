@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import allocated, binders, splice
-from formwright.agent.rules.tree import at as statement_at
+from formwright.agent.rules.tree import allocated, binders, block_of, splice
 from formwright.ir.expr import Expr, Num, Var
 from formwright.ir.program import Access, Alloc, Apply, For
 from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.show import show_expr
 from formwright.ir.template import Template
-from formwright.ir.walk import Path, body_of, statements, walk
+from formwright.ir.walk import Path, statements, walk
 
 
 def _narrowed(template: Template) -> Iterator[Change]:
@@ -60,9 +59,7 @@ def _place(access: Access, name: str) -> int | None:
 
 def _end(template: Template, path: Path, name: str, index: int) -> Expr | None:
     """Where all readers behind the loop end, if they end at one place that is in sight there."""
-    block = (
-        template.program if len(path) == 1 else body_of(statement_at(template.program, path[:-1]))
-    )
+    block = block_of(template.program, path)
     owner = next(
         (
             n

@@ -12,14 +12,14 @@ from formwright.agent.rules.block import along_rows, is_blocked
 from formwright.agent.rules.menus import LANES, opened
 from formwright.agent.rules.naming import Fresh
 from formwright.agent.rules.rule import Change, Rule
-from formwright.agent.rules.tree import allocated, at, buffers_at, splice
+from formwright.agent.rules.tree import allocated, block_of, buffers_at, splice
 from formwright.agent.rules.values import ceil_div, least, minus, plus, renamed, times, zero
 from formwright.ir.expr import ZERO, Expr, Var
 from formwright.ir.program import Access, Alloc, Apply, BoxVar, Buffer, For, Hint, Read, Stmt, Value
 from formwright.ir.rewrite import map_value, substitute
 from formwright.ir.template import Template
 from formwright.ir.values import names_of_access, names_of_stmt
-from formwright.ir.walk import Block, Path, body_of, walk
+from formwright.ir.walk import Block, Path, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def _spread(template: Template, path: Path, loop: For) -> Template | None:
     fresh = Fresh(template)
     size = fresh.var(f"L{loop.var}", f"Lanes_{loop.var}")
     block, cell = fresh.var("p", "q", f"{loop.var}b"), fresh.var("l", f"{loop.var}r")
-    before = _before(template.program, path)
+    before = block_of(template.program, path)[: path[-1]]
     buffers = buffers_at(template.program, path)
     local = allocated(loop.body)
     partials = dict[int, _Partial]()
@@ -96,11 +96,6 @@ def _partial(apply: Apply, start: Value, fresh: Fresh, size: Var, cell: Var) -> 
     shape = (*(b.extent for b in rows), size)
     index = (*(Var(b.name) for b in rows), cell)
     return _Partial(apply, start, Buffer(name, shape, "register"), index)
-
-
-def _before(program: Block, path: Path) -> Block:
-    block = program if len(path) == 1 else body_of(at(program, path[:-1]))
-    return block[: path[-1]]
 
 
 def _start(apply: Apply, before: Block) -> Value | None:

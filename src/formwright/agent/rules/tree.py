@@ -26,6 +26,11 @@ def at(program: Block, path: Path) -> Stmt:
     return stmt
 
 
+def block_of(program: Block, path: Path) -> Block:
+    """The block in which the statement at ``path`` stands."""
+    return program if len(path) == 1 else body_of(at(program, path[:-1]))
+
+
 def splice(program: Block, path: Path, new: Sequence[Stmt]) -> Block:
     """``program`` with ``new`` in the place of the statement at ``path``."""
     first, rest = path[0], path[1:]
