@@ -14,6 +14,7 @@ from formwright.flow.agent_room import Room
 from formwright.flow.journal import Journal
 from formwright.flow.setting import Setting
 from formwright.population import ChipKey, Population, open_population
+from listeners import Silent
 
 GEMV: Contract = operator("gemv").contract()
 SHAPE = Workload("small", {"N": 37, "K": 29})
@@ -32,19 +33,6 @@ CHIP: dict[str, int | Fraction] = {
     "chip.l3_bandwidth": 50 * 10**9,
 }
 """A small CPU."""
-
-
-class Quiet:
-    """A listener that keeps what it was told."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def stage(self, text: str) -> None:
-        pass
-
-    def done(self, text: str) -> None:
-        self.lines.append(text)
 
 
 class Scripted:
@@ -98,7 +86,7 @@ def room_at(
             threads=1,
             out=out,
             journal=journal,
-            listener=Quiet(),
+            listener=Silent(),
             seed=7,
         )
         yield Room(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from formwright.flow.codesign import run_study
+from listeners import Silent
 
 STUDY = """
 name = "wrong"
@@ -28,16 +29,10 @@ operands = OPERANDS
 """
 
 
-class Quiet:
-    def stage(self, text: str) -> None: ...
-
-    def done(self, text: str) -> None: ...
-
-
 def ended(folder: Path, out: str, operands: int) -> dict[str, Any]:
     path = folder / f"{operands}.toml"
     path.write_text(STUDY.replace("OPERANDS", str(operands)))
-    return run_study(str(path), folder / out, Quiet()).as_json()
+    return run_study(str(path), folder / out, Silent()).as_json()
 
 
 def without_times(value: Any) -> Any:

@@ -18,6 +18,7 @@ from formwright.ir.template import Template
 from formwright.lang import load
 from formwright.milp.check import objective_of
 from formwright.milp.solve import Solution, solve
+from listeners import Silent
 
 GIGA = 10**9
 CORE: dict[str, int | Fraction] = {
@@ -112,14 +113,6 @@ def tried_of(
         entry,
         counters or {},
     )
-
-
-class Silent:
-    """A listener that says nothing."""
-
-    def stage(self, text: str) -> None: ...
-
-    def done(self, text: str) -> None: ...
 
 
 def setting_of(out: Path, names: Sequence[str], extents: Mapping[str, int] = SHAPE) -> Setting:

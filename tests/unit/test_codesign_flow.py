@@ -13,6 +13,7 @@ from formwright.cli.main import run
 from formwright.flow.codesign import run_study
 from formwright.flow.codesign_purchases import given_back_last
 from formwright.walls.state import Spent, State
+from listeners import Silent
 
 LIBRARY = """
 [library]
@@ -79,12 +80,6 @@ hidden = [2]
 """
 
 
-class Quiet:
-    def stage(self, text: str) -> None: ...
-
-    def done(self, text: str) -> None: ...
-
-
 @pytest.fixture
 def study(tmp_path: Path) -> str:
     (tmp_path / "four.toml").write_text(LIBRARY)
@@ -93,7 +88,7 @@ def study(tmp_path: Path) -> str:
 
 
 def result(study: str, out: Path) -> dict[str, Any]:
-    return run_study(study, out, Quiet()).as_json()
+    return run_study(study, out, Silent()).as_json()
 
 
 def without_times(value: Any) -> Any:
@@ -236,11 +231,11 @@ def test_a_folder_belongs_to_one_study(study: str, tmp_path: Path) -> None:
     path = Path(study)
     path.write_text(STUDY.replace("cost = 10", "cost = 11"))
     with pytest.raises(InputError, match="holds a study with another study"):
-        run_study(study, out, Quiet())
+        run_study(study, out, Silent())
     path.write_text(STUDY)
     (path.parent / "four.toml").write_text(LIBRARY.replace('"2 * chip.b"', '"3 * chip.b"'))
     with pytest.raises(InputError, match="another library"):
-        run_study(study, out, Quiet())
+        run_study(study, out, Silent())
 
 
 def test_a_scenario_that_no_program_satisfies_is_named(study: str, tmp_path: Path) -> None:
@@ -248,7 +243,7 @@ def test_a_scenario_that_no_program_satisfies_is_named(study: str, tmp_path: Pat
     text = text.replace("needs = { a = 4 }", "needs = { a = 9 }")
     Path(study).write_text(text)
     with pytest.raises(InputError, match="second"):
-        run_study(study, tmp_path / "out", Quiet())
+        run_study(study, tmp_path / "out", Silent())
     assert not (tmp_path / "out" / "journal.jsonl").exists(), "no method was run"
 
 
@@ -257,7 +252,7 @@ def test_a_program_that_only_fits_over_the_ceiling(study: str, tmp_path: Path) -
     text = text.replace("9 mm2", "8 mm2")
     Path(study).write_text(text.replace("[methods]", "[reference]\na = 4\n[methods]", 1))
     with pytest.raises(InputError) as caught:
-        run_study(study, tmp_path / "out", Quiet())
+        run_study(study, tmp_path / "out", Silent())
     assert "within 8 mm2" in str(caught.value)
 
 
@@ -319,7 +314,7 @@ names = ["sets", "joint"]
 
 def test_a_reference_at_fault_is_no_fault_of_every_chip(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        run_study(limited(tmp_path, reference=1, rate=4), tmp_path / "out", Quiet())
+        run_study(limited(tmp_path, reference=1, rate=4), tmp_path / "out", Silent())
     assert "the reference chip" in str(caught.value)
     assert "no chip" not in str(caught.value)
     assert result(limited(tmp_path, reference=4, rate=4), tmp_path / "out")["chip"]["lanes"] == 4
@@ -339,7 +334,7 @@ def test_costs_below_zero_are_refused(old: str, new: str, told: str, tmp_path: P
     text = Path(study).read_text().replace("limits = { rate = 1 }", "")
     Path(study).write_text(text.replace('"worst"', '"energy-delay"'))
     with pytest.raises(InputError, match=told):
-        run_study(study, tmp_path / "out", Quiet())
+        run_study(study, tmp_path / "out", Silent())
 
 
 @pytest.mark.parametrize(
@@ -363,7 +358,7 @@ def test_a_wall_stands_on_what_grows(value: str, told: str, tmp_path: Path) -> N
         assert result(study, tmp_path / "out")["objective"] is not None
         return
     with pytest.raises(InputError, match=f"cells, a wall of plain, {told}"):
-        run_study(study, tmp_path / "out", Quiet())
+        run_study(study, tmp_path / "out", Silent())
 
 
 @pytest.mark.parametrize(
@@ -381,7 +376,7 @@ def test_a_journal_of_another_kind_is_left_alone(
     out.mkdir()
     (out / "journal.jsonl").write_text(json.dumps(first) + "\n")
     with pytest.raises(InputError, match=r"another run|out of order"):
-        run_study(study, out, Quiet())
+        run_study(study, out, Silent())
     assert lines(out) == [json.dumps(first) + "\n"]
 
 
@@ -398,7 +393,7 @@ def test_a_full_disk_is_told_and_the_study_goes_on_later(
     with monkeypatch.context() as patched:
         patched.setattr("os.fsync", full)
         with pytest.raises(InputError, match="No space left on device"):
-            run_study(study, out, Quiet())
+            run_study(study, out, Silent())
     assert without_times(result(study, out)) == without_times(result(study, tmp_path / "other"))
 
 
@@ -406,12 +401,12 @@ def test_what_is_refused_leaves_its_folder_free(study: str, tmp_path: Path) -> N
     """The corrected file goes on in the same folder; a study that has begun keeps its own."""
     out = tmp_path / "out"
     with pytest.raises(InputError):
-        run_study(limited(tmp_path, reference=1, rate=4), out, Quiet())
+        run_study(limited(tmp_path, reference=1, rate=4), out, Silent())
     assert not (out / "journal.jsonl").exists()
     result(study, out)
     kept = lines(out)
     with pytest.raises(InputError, match="another"):
-        run_study(limited(tmp_path, reference=4, rate=4), out, Quiet())
+        run_study(limited(tmp_path, reference=4, rate=4), out, Silent())
     assert lines(out) == kept
 
 

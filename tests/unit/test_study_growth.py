@@ -2,7 +2,6 @@
 
 import sqlite3
 import subprocess
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,12 @@ from formwright.flow.growth_tasks import PROBLEMS, GrowthPlan, Posed, growth_pla
 from formwright.flow.journal import Journal
 from formwright.flow.study_growth import run_growth
 from formwright.report.study_growth import summary, write_growth
+from listeners import Heard
 
 TWO = (
     Posed("first", "gemv", {"N": 32, "K": 48}),
     Posed("second", "gemv", {"N": 64, "K": 100}),
 )
-
-
-@dataclass
-class Heard:
-    told: list[str] = field(default_factory=list)
-
-    def stage(self, text: str) -> None: ...
-
-    def done(self, text: str) -> None:
-        self.told.append(text)
 
 
 def test_the_sequence_meets_operators_again() -> None:

@@ -1,6 +1,6 @@
 """The study `transfer`: what it asks, what it keeps, what its figures are made of."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from formwright.flow.transfer_tasks import TASKS, Transfer, TransferPlan, transf
 from formwright.ir.inline import inlined
 from formwright.lang import load
 from formwright.report.study_transfer import summary, write_transfer
+from listeners import Heard
 
 SMALL = Transfer(
     "small", "gemv", "gemv_rows", {"N": 32, "K": 48}, {"N": 64, "K": 100}, "a small product"
@@ -33,16 +34,6 @@ CHIP = {
     "l2_bytes": 1 << 20,
     "l3_bytes": 1 << 25,
 }
-
-
-@dataclass
-class Heard:
-    told: list[str] = field(default_factory=list)
-
-    def stage(self, text: str) -> None: ...
-
-    def done(self, text: str) -> None:
-        self.told.append(text)
 
 
 def test_every_task_fits_its_operator_and_template() -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 from time import sleep
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -38,14 +38,9 @@ from formwright.flow.study_templates import template_of
 from formwright.flow.study_workers import run_jobs
 from formwright.lang import load
 from formwright.report.study_white_black import summary, write_white_black
+from listeners import Heard, Silent
 
 CALLS: list[str] = []
-
-
-class Silent:
-    def stage(self, text: str) -> None: ...
-
-    def done(self, text: str) -> None: ...
 
 
 def seconds_of(key: str) -> float:
@@ -334,17 +329,12 @@ def test_what_was_not_compared_is_no_advantage() -> None:
 def test_a_searcher_without_its_package_says_so(
     plan: Plan, no_kernels: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Heard(Silent):
-        lines: ClassVar[list[str]] = []
-
-        def done(self, text: str) -> None:
-            self.lines.append(text)
-
+    heard = Heard()
     monkeypatch.setattr(study_searching, "find_spec", lambda name: None)
     few = replace(plan, searchers=("flow", "random", "optuna-tpe"), tasks=plan.tasks[:1], seeds=1)
-    found = study_white_black.run_white_black(few, tmp_path / "out", Heard())
+    found = study_white_black.run_white_black(few, tmp_path / "out", heard)
     assert not found.held
-    (line,) = [x for x in Heard.lines if "optuna-tpe" in x]
+    (line,) = [x for x in heard.told if "optuna-tpe" in x]
     assert "not run: optuna is not installed (pip install" in line
 
 
