@@ -66,7 +66,7 @@ class Widening:
 def widened(block: Block, by: Widening) -> Block:
     """``block`` done for all cells of ``by``. Raises ``DoesNotFitError``."""
     grown = grown_buffers(block, by.name)
-    _check_results(block, by.name)
+    _check_results(block, by.name, grown)
     emptied = without_index(block, lone_buffers(block, grown))
     return tuple(_stmt(s, by, grown) for s in emptied)
 
@@ -111,13 +111,13 @@ def widened_stages(
     return tuple(found)
 
 
-def _check_results(block: Block, name: str) -> None:
+def _check_results(block: Block, name: str, grown: Mapping[str, Buffer]) -> None:
     """What is written outside the block must name its cell, else cells would meet in it."""
     local = allocated(block)
     for stmt in statements(block):
         if isinstance(stmt, Apply) and stmt.destination.buffer not in local:
             depends = name in names_of_stmt(stmt) or any(
-                a.buffer in grown_buffers(block, name) for a in all_accesses(stmt)
+                a.buffer in grown for a in all_accesses(stmt)
             )
             if depends and name not in names_of_access(stmt.destination):
                 raise DoesNotFitError
