@@ -22,6 +22,7 @@ from formwright.ir.expr import ZERO, Scalar, Var, num
 from formwright.ir.inline import inlined
 from formwright.ir.program import Apply, For, If, Par, Stmt
 from formwright.ir.template import Template
+from formwright.ir.walk import statements
 from formwright.lang import load, parse
 from formwright.lang.format import format_template
 from formwright.milp.check import objective_of
@@ -133,7 +134,7 @@ def _formulation() -> dict[str, object]:
 
 def points_of(program: tuple[Stmt, ...], values: dict[str, Scalar]) -> dict[int, tuple[int, int]]:
     """By apply, in the order of the text: how often it is met, and the points of all its boxes."""
-    applies = [s for s in _statements(program) if isinstance(s, Apply)]
+    applies = [s for s in statements(program) if isinstance(s, Apply)]
     found = dict.fromkeys(range(len(applies)), (0, 0))
     numbers = {id(s): number for number, s in enumerate(applies)}
 
@@ -161,15 +162,6 @@ def points_of(program: tuple[Stmt, ...], values: dict[str, Scalar]) -> dict[int,
                     found[numbers[id(stmt)]] = (met + 1, points + size)
 
     run(program, values)
-    return found
-
-
-def _statements(body: tuple[Stmt, ...]) -> list[Stmt]:
-    found = list[Stmt]()
-    for stmt in body:
-        found.append(stmt)
-        if isinstance(stmt, For | Par | If):
-            found += _statements(stmt.body)
     return found
 
 
@@ -271,7 +263,7 @@ program
     C[i,n] = row[n] over (n < N)
 """
     template = parse(Source("shapes.fw", text))
-    shapes = [shape_of(s) for s in _statements(template.program) if isinstance(s, Apply)]
+    shapes = [shape_of(s) for s in statements(template.program) if isinstance(s, Apply)]
     assert shapes == [
         Shape("n", False),
         Shape("n", False),
