@@ -25,8 +25,8 @@ _EXACT = 1 << 16
 """Combinations whose exact values are told apart."""
 
 
-class NotListedError(Exception):
-    """An expression has no value at some point, or too many; the message says which."""
+class NotShownError(Exception):
+    """What a structure needs is not shown or has no value somewhere; the message says which."""
 
 
 @dataclass(slots=True)
@@ -84,12 +84,12 @@ class Points:
         """The place of the exact value of ``expr`` among all of its values, at every point."""
         first, inverse = self._cells(expr)
         if len(first) > _EXACT:
-            raise NotListedError(f"it has more than {_EXACT} values")
+            raise NotShownError(f"it has more than {_EXACT} values")
         try:
             evaluator = Evaluator(self.given(self.at(first)), wide=True)
             values: list[Scalar] = exact_list(evaluator, expr, len(first))
         except EvaluationError as error:
-            raise NotListedError(error.message) from None
+            raise NotShownError(error.message) from None
         place = {v: i for i, v in enumerate(sorted({Fraction(v) for v in values}))}
         return np.array([place[Fraction(v)] for v in values], dtype=np.int64)[inverse]
 
@@ -106,10 +106,10 @@ def floats(evaluator: Evaluator, expr: Expr, count: int) -> tuple[Array, float]:
     try:
         number = evaluator.number(expr)
         if np.any(number.bad):
-            raise NotListedError("it has no value at some design")
+            raise NotShownError("it has no value at some design")
         approx = rationals.approx(number)
     except EvaluationError as error:
-        raise NotListedError(error.message) from None
+        raise NotShownError(error.message) from None
     except NeedsExactError:
         past = EvaluationError("it is past the range of floats", expr.span)
         raise named("the cost", past) from None

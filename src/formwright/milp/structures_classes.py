@@ -11,7 +11,7 @@ from formwright.ir.structures import Menu, Ordered
 from formwright.milp.algebra import symmetric, unified
 from formwright.milp.declared import Declared, Used, held, reopened, unused
 from formwright.milp.enumerate import Search
-from formwright.milp.listing import NotListedError, Points
+from formwright.milp.listing import NotShownError, Points
 from formwright.milp.monotone import reads
 
 
@@ -84,7 +84,7 @@ def _menu(points: Points, objective: Expr, menu: Menu) -> Array | str:
         return f"the cost reads {menu.decision} elsewhere too"
     try:
         ranks = [points.ranked(e) for e in menu.by]
-    except NotListedError as error:
+    except NotShownError as error:
         return f"an expression of it cannot be told apart: {error}"
     return points.groups((n for n in points.places if n != menu.decision), ranks)
 

@@ -13,7 +13,7 @@ from formwright.ir.structures import Drop
 from formwright.milp.declared import Declared, Used, held, reopened, unused
 from formwright.milp.dominance import undominated
 from formwright.milp.eliminate import ranges_of
-from formwright.milp.listing import NotListedError, Points
+from formwright.milp.listing import NotShownError, Points
 from formwright.milp.monotone import direction
 from formwright.milp.structures_classes import reads_decision, through
 
@@ -35,7 +35,7 @@ def kept(
     try:
         keys = [points.ranked(e)[among] for e in drop.by]
         rank = _first(_order(points), labels)[among]
-    except NotListedError as error:
+    except NotShownError as error:
         return among, reopened(declared, f"they cannot be compared: {error}")
     stays = among[undominated([*keys, rank], rank)]
     if len(stays) == len(among):

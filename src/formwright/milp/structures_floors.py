@@ -20,7 +20,7 @@ from formwright.milp.algebra import never_above
 from formwright.milp.declared import Declared, Used, held, reopened, unused
 from formwright.milp.eliminate import ranges_of
 from formwright.milp.enumerate import gathered
-from formwright.milp.listing import NotListedError, Points, floats
+from formwright.milp.listing import NotShownError, Points, floats
 from formwright.milp.monotone import direction, reads
 
 
@@ -41,7 +41,7 @@ def floors(
                     found = _coarse(points, objective, coarse)
                 case _:
                     continue
-        except NotListedError as error:
+        except NotShownError as error:
             used.append(reopened(each, str(error)))
             continue
         if isinstance(found, str):
@@ -59,7 +59,7 @@ Floor = tuple[Array, str] | str
 
 def _rank(points: Points, objective: Expr, rank: Rank) -> Floor:
     if not never_above(rank.by, objective, ranges_of(points.task)):
-        raise NotListedError("it is not shown to stay below the cost: all designs are costed")
+        raise NotShownError("it is not shown to stay below the cost: all designs are costed")
     before = points.parts
     value, error = points.approximate(rank.by)
     return value - error, f"{points.parts - before:,} values of it order the designs"
@@ -88,7 +88,7 @@ def _bounded(points: Points, objective: Expr, bounded: Bounded) -> Floor:
     for name in bounded.decisions:
         sign = direction(objective, Var(name), ranges)
         if sign is None:
-            raise NotListedError(f"the cost is not shown to move one way with {name}")
+            raise NotShownError(f"the cost is not shown to move one way with {name}")
         menu = _menu_of(points, name)
         ends[name] = int(menu.max() if sign < 0 else menu.min())
     regions = _regions(points, bounded.decisions)
@@ -126,7 +126,7 @@ def _coarse(points: Points, objective: Expr, coarse: Coarse) -> Floor:
     try:
         band = Bands(given).number(objective)
     except (BandsError, KeyError) as error:
-        raise NotListedError(f"the cost has no bounds over a range: {error}") from None
+        raise NotShownError(f"the cost has no bounds over a range: {error}") from None
     points.parts += len(first)
     low = np.broadcast_to(np.asarray(band.lo, dtype=np.float64), (len(first),))
     high = np.broadcast_to(np.asarray(band.hi, dtype=np.float64), (len(first),))
