@@ -38,7 +38,7 @@ def split(
 
 def _one(task: Search, declared: Declared, claim: Split) -> tuple[Search | None, Used]:
     group = claim.decisions
-    axes = [a for a in task.axes if group[0] in a.columns or set(group) & a.columns.keys()]
+    axes = [a for a in task.axes if set(group) & a.columns.keys()]
     if len(axes) < len(group):
         return None, unused(declared, "its decisions are settled already")
     if len(axes) == len(task.axes):
