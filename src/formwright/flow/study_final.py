@@ -108,8 +108,9 @@ def _row(name: str, found: tuple[Found, ...], ours: Found | None, rounds: Timed,
 def _found(room: Room, searcher: str, seed: int, search: Search, timed: Mapping[str, Any]) -> Found:
     step = best_step(search)
     key = "" if step is None else str(step["key"])
-    at = "copied" if searcher == "copied" else f"search/{room.task.name}/{searcher}"
-    entry = f"{at}/{room.task.name}/{seed}" if searcher == "copied" else f"{at}/{seed}"
+    task = room.task.name
+    searched = f"search/{task}/{searcher}/{seed}"
+    entry = f"copied/{task}/{seed}" if searcher == "copied" else searched
     return Found(
         seed=seed,
         template="" if step is None else str(step["template"]),

@@ -110,7 +110,10 @@ def chosen_plan(
         InputError: every name that is none of them.
     """
     known = {task.name: task for task in TASKS}
-    faults = [*_unknown("task", tasks, tuple(known)), *_unknown("searcher", searchers, SEARCHERS)]
+    faults = [
+        *unknown_names("task", tasks, tuple(known)),
+        *unknown_names("searcher", searchers, SEARCHERS),
+    ]
     if faults:
         raise InputError(faults)
     return Plan(
@@ -125,7 +128,8 @@ def chosen_plan(
     )
 
 
-def _unknown(what: str, names: tuple[str, ...], known: tuple[str, ...]) -> list[Diagnostic]:
+def unknown_names(what: str, names: tuple[str, ...], known: tuple[str, ...]) -> list[Diagnostic]:
+    """A fault for each of ``names`` that is none of a study's."""
     return [
         Diagnostic(
             f'no {what} is called "{name}"',

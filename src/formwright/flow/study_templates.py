@@ -1,6 +1,7 @@
 """The template of a study's task: one that ships, or what the library makes of the contract."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from formwright.agent.costing import with_cost
@@ -8,9 +9,13 @@ from formwright.agent.recorded import Recorded
 from formwright.agent.specification import plain_templates
 from formwright.agent.ways import developed
 from formwright.base.diagnostics import InputError, fail
+from formwright.base.digest import digest
 from formwright.base.source import Source
 from formwright.contract.contract import Contract
 from formwright.contract.matching import matches
+from formwright.flow.journal import Journal
+from formwright.flow.proving import prove
+from formwright.ir.inline import inlined
 from formwright.ir.template import Template
 from formwright.lang import load
 from formwright.lang.format import format_template
@@ -32,6 +37,31 @@ def template_of(name: str, contract: Contract) -> Template:
     if made is plain:
         raise fail(f"no rule of the library does anything for {contract.operator}")
     return with_cost(made)
+
+
+def proof_of(journal: Journal, key: str, name: str, template: Template, out: Path) -> str:
+    """The verdict on a study's template, called ``name``: the step ``key``, its text beside it.
+
+    Raises:
+        InputError: it is not proved, or the study began with another text of it.
+    """
+    now = digest(inlined(template))
+    told = journal.step(
+        key,
+        lambda: {
+            "proof": prove(template).verdict,
+            "digest": now,
+            "text": format_template(template),
+        },
+    )
+    if told["digest"] != now:
+        raise fail(
+            f"{out} holds a study of another text of {name}",
+            hint="give this one its own folder with --out",
+        )
+    if told["proof"] != "proved":
+        raise fail(f"{name} is {told['proof']}", hint="see formwright prove")
+    return str(told["proof"])
 
 
 def last_proved(

@@ -13,7 +13,6 @@ from time import monotonic
 from typing import Any
 
 from formwright import __version__
-from formwright.base.diagnostics import Diagnostic, InputError, fail
 from formwright.base.digest import digest
 from formwright.contract.contract import contract_digest
 from formwright.contract.matching import typed_for
@@ -23,9 +22,9 @@ from formwright.flow.chips import chip_entry, figures_of, open_chip
 from formwright.flow.identity import identify
 from formwright.flow.journal import Journal
 from formwright.flow.parameters import bind
-from formwright.flow.proving import prove
 from formwright.flow.setting import Listener, fractions_from_text
 from formwright.flow.study_results import Spread, paired, spread
+from formwright.flow.study_templates import proof_of
 from formwright.flow.transfer_results import Pick, Transferred, TransferStudy
 from formwright.flow.transfer_steps import (
     Desk,
@@ -37,7 +36,6 @@ from formwright.flow.transfer_steps import (
     text_of,
 )
 from formwright.flow.transfer_tasks import Transfer, TransferPlan
-from formwright.ir.inline import inlined
 from formwright.lang import load
 
 FINALISTS = 3
@@ -94,20 +92,7 @@ def _identify(journal: Journal, plan: TransferPlan, out: Path) -> None:
 def _proved(journal: Journal, task: Transfer, out: Path, listener: Listener) -> str:
     template = load(task.template)[1]
     listener.stage(f"proving {template.name}")
-    told = journal.step(
-        f"template/{task.template}",
-        lambda: {"proof": prove(template).verdict, "digest": digest(inlined(template))},
-    )
-    if told["digest"] != digest(inlined(template)):
-        raise fail(
-            f"{out} holds a study of another text of {task.template}",
-            hint="give this one its own folder with --out",
-        )
-    if told["proof"] != "proved":
-        raise InputError(
-            [Diagnostic(f"{task.template} is {told['proof']}", hint="see formwright prove")]
-        )
-    return str(told["proof"])
+    return proof_of(journal, f"template/{task.template}", task.template, template, out)
 
 
 def _desk(

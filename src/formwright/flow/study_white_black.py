@@ -11,7 +11,7 @@ from typing import Any
 
 from formwright import __version__
 from formwright.agent.recorded import Recorded
-from formwright.base.diagnostics import Diagnostic, InputError, fail
+from formwright.base.diagnostics import fail
 from formwright.base.digest import digest
 from formwright.base.source import Source
 from formwright.contract.contract import Contract, contract_digest
@@ -32,10 +32,8 @@ from formwright.flow.study_final import final, result_of
 from formwright.flow.study_results import TaskResult, WhiteBlack
 from formwright.flow.study_searching import Room, Told, run_searcher
 from formwright.flow.study_tasks import TASKS, Plan, Task
-from formwright.flow.study_templates import last_proved, template_of
+from formwright.flow.study_templates import last_proved, proof_of, template_of
 from formwright.flow.study_workers import run_jobs
-from formwright.ir.inline import inlined
-from formwright.lang.format import format_template
 from formwright.lang.parser import parse
 
 WORKERS = 2
@@ -116,15 +114,8 @@ def _room(
     contract = operator(task.operator).contract()
     template = template_of(task.template, contract)
     listener.stage(f"proving {template.name}")
-    told = journal.step(
-        f"template/{task.operator}/{task.template}",
-        lambda: {
-            "proof": prove(template).verdict,
-            "digest": digest(inlined(template)),
-            "text": format_template(template),
-        },
-    )
-    _must_hold(task, told, digest(inlined(template)), out)
+    key = f"template/{task.operator}/{task.template}"
+    proof = proof_of(journal, key, task.template, template, out)
     typed = typed_for(template, contract)
     shapes = [min((t.extents for t in TASKS if t.operator == task.operator), key=_cells)]
     return Room(
@@ -140,7 +131,7 @@ def _room(
         evaluator=Evaluator(
             journal, out, contract, shapes, plan.threads, _seed(contract_digest(contract)), quiet
         ),
-        proof=told["proof"],
+        proof=proof,
         told=_told(journal, plan, task, contract, values, chip["name"]),
     )
 
@@ -180,18 +171,6 @@ def _ahead(room: Room) -> None:
         )
 
 
-def _must_hold(task: Task, told: Mapping[str, Any], now: str, out: Path) -> None:
-    if told["digest"] != now:
-        raise fail(
-            f"{out} holds a study of another text of {task.template}",
-            hint="give this one its own folder with --out",
-        )
-    if told["proof"] != "proved":
-        raise InputError(
-            [Diagnostic(f"{task.template} is {told['proof']}", hint="see formwright prove")]
-        )
-
-
 def _cells(extents: Mapping[str, int]) -> int:
     return prod(extents.values())
 
@@ -227,6 +206,11 @@ def _search(room: Room, searcher: str, seed: int) -> dict[str, Any]:
     except BudgetSpentError:
         pass
     asking.think()
+    return _account(asking, note)
+
+
+def _account(asking: Asking, note: str) -> dict[str, Any]:
+    """A search as the journal has it."""
     return {
         "steps": [step.as_json() for step in asking.steps],
         "spent": asking.spent,
@@ -265,13 +249,7 @@ def _copied(room: Room, rooms: list[Room], seed: int) -> dict[str, Any]:
     asking = Asking(evaluate, room.plan.budget)
     source, assignment = _neighbours(room, rooms, seed)
     asking.ask(room.space.template, assignment)
-    return {
-        "steps": [step.as_json() for step in asking.steps],
-        "spent": asking.spent,
-        "asks": asking.asks,
-        "note": source,
-        "curve": _curve(asking.steps),
-    }
+    return _account(asking, source)
 
 
 def _neighbours(room: Room, rooms: list[Room], seed: int) -> tuple[str, dict[str, int]]:

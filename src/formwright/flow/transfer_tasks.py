@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from formwright.base.diagnostics import Diagnostic, InputError, nearest
+from formwright.base.diagnostics import InputError
+from formwright.flow.study_tasks import unknown_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +114,7 @@ def transfer_plan(tasks: tuple[str, ...] = (), repeats: int = 3, threads: int = 
         InputError: every name that is no task.
     """
     known = {task.name: task for task in TASKS}
-    faults = [
-        Diagnostic(
-            f'no task is called "{name}"',
-            hint=nearest(name, known) or f"known: {', '.join(known)}",
-        )
-        for name in tasks
-        if name not in known
-    ]
+    faults = unknown_names("task", tasks, tuple(known))
     if faults:
         raise InputError(faults)
     chosen = tuple(known[name] for name in tasks) or TASKS
