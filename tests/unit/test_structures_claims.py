@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from solver_templates import template
 
+from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
 from formwright.ir.interval import Interval
 from formwright.ir.structures import Structure
@@ -258,6 +259,16 @@ def test_a_cost_that_falls_with_a_measure_is_no_ground_to_drop() -> None:
     found = solved(template(MENUS, {}, "1024/a + b + c"), "drop by a, b, c")
     assert only(found).verdict == "reopened"
     assert "first" in only(found).why
+
+
+def test_a_cost_without_a_value_is_told_as_without_structures() -> None:
+    menus = {n: range(1, 17) for n in "abcdef"}  # more than are looked at beforehand
+    equal = {"C1": "a = b", "C2": "c = d", "C3": "e = f"}
+    made = template(menus, equal, "1/(a - 1) + b + c + d + e + f")
+    made = replace(made, structures=(declared("coarse c"),))
+    for structures in (True, False):
+        with pytest.raises(InputError, match="the cost has no value: division by 0"):
+            solve(made, {}, structures=structures)
 
 
 def test_nothing_is_claimed_where_the_condition_does_not_hold() -> None:

@@ -4,10 +4,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Expr
 from formwright.ir.int_arrays import Array
 from formwright.ir.vectorise import Evaluator
-from formwright.milp.listing import Points, floats
+from formwright.milp.enumerate import named
+from formwright.milp.listing import NotShownError, Points, floats
 
 
 @dataclass(slots=True)
@@ -38,9 +40,15 @@ class Costing:
             self.put(new, value, error)
 
     def part(self, expr: Expr, chosen: Array) -> tuple[Array, float]:
-        """A part of the cost at some points, with its error."""
+        """A part of the cost at some points, with its error.
+
+        Raises :class:`InputError` where it has no value at one of them.
+        """
         evaluator = Evaluator(self.points.given(self.points.at(chosen)))
-        return floats(evaluator, expr, len(chosen))
+        try:
+            return floats(evaluator, expr, len(chosen))
+        except NotShownError as error:
+            raise named("the cost", EvaluationError(str(error), self.objective.span)) from None
 
     def put(self, chosen: Array, value: Array, error: float) -> None:
         """The cost at some points, known from its parts."""

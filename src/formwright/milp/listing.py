@@ -14,7 +14,7 @@ from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Expr, Scalar
 from formwright.ir.int_arrays import Array
 from formwright.ir.rational_arrays import NeedsExactError
-from formwright.ir.vectorise import Evaluator, Given, exact_list
+from formwright.ir.vectorise import Evaluator, Given, Truths, exact_list, raise_first_error
 from formwright.milp.eliminate import reads_of
 from formwright.milp.enumerate import Columns, Search, counted, gathered, mask_of, named
 from formwright.milp.grid import blocks, known
@@ -106,7 +106,7 @@ def floats(evaluator: Evaluator, expr: Expr, count: int) -> tuple[Array, float]:
     try:
         number = evaluator.number(expr)
         if np.any(number.bad):
-            raise NotShownError("it has no value at some design")
+            raise_first_error(expr, Truths(True, number.bad), evaluator.arrays)
         approx = rationals.approx(number)
     except EvaluationError as error:
         raise NotShownError(error.message) from None
