@@ -13,7 +13,7 @@ from formwright.ir.expr import Expr, Var, num
 from formwright.ir.program import Access
 from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.types import BYTES
-from formwright.ir.values import names_of_access
+from formwright.ir.values import names_of_access, row_names
 
 LINE_BYTES = num(64)
 """A cell that is read across rows brings its line along."""
@@ -72,13 +72,9 @@ def _view(walk: Walk, access: Access, leaf: Leaf, tensors: frozenset[str]) -> tu
     last = free_names(access.index[-1]) if access.index else frozenset[str]()
     if indexed and len(access.index) > 1 and indexed[-1] not in last:
         # Across rows: a line for each cell, and the loops along the row read the same lines again.
-        across = frozenset(n for n in names if n not in last or n in _front(access))
+        across = frozenset(n for n in names if n not in last or n in row_names(access))
         return _Nest(nest.outer, nest.box, across), LINE_BYTES
     return nest, size
-
-
-def _front(access: Access) -> frozenset[str]:
-    return frozenset[str]().union(*(free_names(i) for i in access.index[:-1]))
 
 
 def _cell_bytes(walk: Walk, buffer: str, tensors: frozenset[str]) -> Expr:

@@ -29,6 +29,11 @@ def names_of_access(access: Access) -> frozenset[str]:
     return _noted(lambda note: map_access(access, note))
 
 
+def row_names(access: Access) -> frozenset[str]:
+    """Free names in front of the last index: what steps from row to row."""
+    return frozenset[str]().union(*(free_names(i) for i in access.index[:-1]))
+
+
 def names_of_stmt(stmt: Stmt) -> frozenset[str]:
     """Free names of all expressions in ``stmt``, its block included (bound ones too)."""
     return _noted(lambda note: map_stmt(stmt, note))

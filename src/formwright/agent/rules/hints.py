@@ -16,6 +16,7 @@ from formwright.ir.fold import folded
 from formwright.ir.program import Access, Apply, For, Hint, If, Par
 from formwright.ir.rewrite import accesses, free_names, substitute
 from formwright.ir.template import Template
+from formwright.ir.values import row_names
 from formwright.ir.walk import Path, statements, walk
 
 AHEAD = (0, 1, 2, 4, 8)
@@ -49,7 +50,7 @@ def _row(access: Access, steps: list[For | Par], inner: For, stmt: Apply) -> str
     boxed = {b.name for b in stmt.box}
     if not access.index or inner.var not in free_names(access.index[-1]) - boxed:
         return None
-    rows = frozenset[str]().union(*(free_names(i) for i in access.index[:-1]))
+    rows = row_names(access)
     for step in reversed(steps):
         names = (step.var,) if isinstance(step, For) else tuple(reversed(step.vars))
         for name in names:

@@ -15,7 +15,7 @@ from formwright.ir.expr import ZERO, Arith, Expr, MinMax, Var
 from formwright.ir.program import Access, Alloc, Apply, BoxVar, Buffer, Par, Read
 from formwright.ir.rewrite import accesses, free_names, substitute
 from formwright.ir.template import Template
-from formwright.ir.values import swapped
+from formwright.ir.values import row_names, swapped
 from formwright.ir.walk import Path, walk
 
 
@@ -78,7 +78,7 @@ def _reads(template: Template) -> Iterator[tuple[Path, _Panel, bool]]:
             if access.buffer in inputs and _in_loop(access, loops):
                 panel = _panel(access, stmt, inputs[access.buffer], decided)
                 if panel is not None:
-                    rows = frozenset[str]().union(*(free_names(i) for i in access.index[:-1]))
+                    rows = row_names(access)
                     yield path, panel, loops[-1] in rows
 
 

@@ -21,6 +21,7 @@ from formwright.agent.rules.tree import allocated, around
 from formwright.ir.program import Apply, Par
 from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.template import Template
+from formwright.ir.values import row_names
 from formwright.ir.walk import statements
 
 
@@ -63,7 +64,7 @@ def _read_again(template: Template, space: Space, inputs: frozenset[str]) -> boo
     for stmt in statements(space.stmt.body):
         if isinstance(stmt, Apply):
             for access in accesses(stmt.value):
-                rows = frozenset[str]().union(*(free_names(i) for i in access.index[:-1]))
+                rows = row_names(access)
                 named = rows.union(*(free_names(i) for i in access.index[-1:]))
                 if access.buffer in inputs and space.name in rows and agents - named:
                     return True
