@@ -11,6 +11,12 @@ from typing import Any
 
 import pytest
 
+from formwright.base.diagnostics import InputError
+from formwright.contract.problem import load_problem
+from formwright.flow.device import Device, Here, recorded
+from formwright.flow.journal import Journal
+from formwright.flow.run import _identify
+
 PROBLEM = """
 name = "resume"
 templates = ["packed_gemm"]
@@ -92,6 +98,27 @@ def test_another_problem_does_not_go_on_in_the_same_folder(problem: Path, tmp_pa
     entry = {"schema": 1, "number": 0, "time": "", "key": "problem", "data": {"version": "0"}}
     (out / "journal.jsonl").write_text(json.dumps(entry) + "\n")
     assert run(["run", str(problem), "--out", str(out), "-q"]) == 2
+
+
+def test_times_of_a_record_do_not_become_those_of_this_machine(
+    problem: Path, tmp_path: Path
+) -> None:
+    """A folder goes on with the record that it began with, and with nothing else."""
+    asked = load_problem(problem)
+    lines = [
+        {"schema": 1, "number": 0, "time": "", "key": "chip", "data": {"name": n}} for n in "ab"
+    ]
+    for name, line in zip("ab", lines, strict=True):
+        (tmp_path / name).write_text(json.dumps(line) + "\n")
+    devices: list[Device] = [Here(), *(recorded(tmp_path / name) for name in "ab")]
+    for number, first in enumerate(devices):
+        out = tmp_path / str(number)
+        with Journal(out / "journal.jsonl") as journal:
+            _identify(journal, asked, first, out)
+            _identify(journal, asked, first, out)
+            for other in devices[:number] + devices[number + 1 :]:
+                with pytest.raises(InputError, match="a run with another device"):
+                    _identify(journal, asked, other, out)
 
 
 def test_ctrl_c_says_how_to_go_on(problem: Path, tmp_path: Path) -> None:

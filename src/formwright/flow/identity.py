@@ -24,6 +24,6 @@ def identify(journal: Journal, kind: Kind, now: Mapping[str, Any], out: Path) ->
     if journal.entries and journal.known(step) is None:
         raise fail(f"{out} holds another run", hint=own)
     then = journal.step(step, lambda: now)
-    changed = sorted(k for k in now if then.get(k) != now[k])
+    changed = sorted(k for k in now.keys() | then.keys() if then.get(k) != now.get(k))
     if changed:
         raise fail(f"{out} holds a {kind} with another {', another '.join(changed)}", hint=own)

@@ -8,7 +8,7 @@ from typing import Any
 
 from formwright import __version__
 from formwright.base.diagnostics import Diagnostic, InputError
-from formwright.base.digest import digest
+from formwright.base.digest import digest, digest_file
 from formwright.contract.contract import contract_digest
 from formwright.contract.matching import matches
 from formwright.contract.problem import Problem, Workload, load_problem, parse_overrides
@@ -17,7 +17,7 @@ from formwright.flow.agent_learning import tell_winner
 from formwright.flow.agent_loop import finish, improve, open_room
 from formwright.flow.agent_results import AgentResult, result_of
 from formwright.flow.chips import chip_entry, figures_of, open_chip
-from formwright.flow.device import Device, Here, recorded
+from formwright.flow.device import Device, Here, Recorded, recorded
 from formwright.flow.identity import identify
 from formwright.flow.journal import Journal
 from formwright.flow.loop import Search, confirm, search
@@ -53,9 +53,9 @@ def run_problem(
     options = options or Options()
     problem = load_problem(path, parse_overrides(settings) if settings else None)
     problem = with_options(problem, options)
+    device = Here() if options.device is None else recorded(options.device)
     with Journal(out / "journal.jsonl") as journal:
-        _identify(journal, problem, out)
-        device = Here() if options.device is None else recorded(options.device)
+        _identify(journal, problem, device, out)
         setting = open_setting(problem, out, journal, listener, device)
         prove_templates(setting)
         results, made = _made(setting, options)
@@ -126,15 +126,18 @@ def open_setting(
     return setting
 
 
-def _identify(journal: Journal, problem: Problem, out: Path) -> None:
-    """A journal goes on only for the problem, the templates and the version that it began with."""
+def _identify(journal: Journal, problem: Problem, device: Device, out: Path) -> None:
+    """A journal goes on only for what it began with: problem, templates, version, and the device,
+    since times of a record must not become some of this machine."""
     texts = {name: digest(inlined(load(name)[1])) for name in problem.templates}
-    now = {
+    now: dict[str, Any] = {
         "version": __version__,
         "problem": digest(problem),
         "contract": contract_digest(problem.contract),
         "templates": texts,
     }
+    if isinstance(device, Recorded):
+        now["device"] = digest_file(device.path)
     identify(journal, "run", now, out)
 
 
