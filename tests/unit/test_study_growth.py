@@ -146,6 +146,16 @@ def test_a_run_that_does_not_end_is_a_fault(
     assert (shown.latency, shown.fault) == (None, "ended after 400 s")
 
 
+def test_a_process_that_ends_without_a_word_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(command: list[str], **rest: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, -9, "", "\n")
+
+    monkeypatch.setattr(subprocess, "run", killed)
+    assert study_growth._run(place_of(tmp_path, "gemv")) == {"fault": "no result"}
+
+
 @pytest.mark.slow
 def test_a_process_that_fails_is_a_fault_of_its_run(tmp_path: Path) -> None:
     found = study_growth._run(place_of(tmp_path, "no_such_operator"))

@@ -180,7 +180,8 @@ def _run(place: _Place) -> dict[str, Any]:
         return {"fault": f"ended after {LONGEST * place.plan.seconds:g} s"}
     result = place.folder / RESULT
     if child.returncode or not result.is_file():
-        return {"fault": child.stderr.strip().splitlines()[-1] if child.stderr else "no result"}
+        said = child.stderr.strip().splitlines()
+        return {"fault": said[-1] if said else "no result"}
     found: dict[str, Any] = loads(result.read_text(encoding="utf-8"))
     # What is kept names no place of this machine.
     del found["agent"]["lines"], found["agent"]["transcript"]
