@@ -117,7 +117,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Series over two axes. ``says`` is the finding in a sentence: it is also what is read aloud."""
+    """Series over two axes. ``says`` is the finding in a sentence, and what is read aloud."""
 
     title: str
     says: str
