@@ -13,6 +13,7 @@ from formwright.cli import (
     library_commands,
     mcp_commands,
     population_commands,
+    report_commands,
     roofline_commands,
     run_commands,
     study_commands,
@@ -39,6 +40,7 @@ library_commands.register(app)
 population_commands.register(app)
 mcp_commands.register(app)
 roofline_commands.register(app)
+report_commands.register(app)
 codesign_commands.register(app)
 study_commands.register(app)
 

@@ -1,0 +1,118 @@
+"""``formwright report``: one self-contained page of a run, an artifact, a proof, a study."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, assert_never
+
+import typer
+
+from formwright.cli.output import HELD, emit_json
+
+if TYPE_CHECKING:
+    from formwright.report.page import Page
+    from formwright.report.pages.finding import Found
+
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+
+
+def page_of(found: "Found") -> "Page":
+    """The page of what was found. Each maker is loaded when it is asked for.
+
+    Raises ``InputError`` for files that cannot be read.
+    """
+    match found.kind:
+        case "run":
+            from formwright.report.pages.run_page import run_page
+
+            return run_page(found.place)
+        case "runs":
+            from formwright.report.pages.runs_page import runs_page
+
+            return runs_page(found.place)
+        case "artifact":
+            from formwright.report.pages.artifact_page import artifact_page
+
+            return artifact_page(found.place)
+        case "proof" | "chain proof":
+            from formwright.report.pages.proof_page import proof_file_page
+
+            return proof_file_page(found.place)
+        case "template" | "chain":
+            from formwright.report.pages.proof_page import proved_page
+
+            return proved_page(found.name)
+        case "codesign":
+            from formwright.report.pages.codesign_page import codesign_page
+
+            return codesign_page(found.place)
+        case "white-black":
+            from formwright.report.pages.white_black_page import white_black_page
+
+            return white_black_page(found.place)
+        case "growth":
+            from formwright.report.pages.growth_page import growth_page
+
+            return growth_page(found.place)
+        case "transfer":
+            from formwright.report.pages.transfer_page import transfer_page
+
+            return transfer_page(found.place)
+        case "population":
+            from formwright.flow.populating import population_at
+            from formwright.report.pages.population_page import population_page
+
+            return population_page(population_at(found.name), found.name)
+        case _:
+            assert_never(found.kind)
+
+
+def target(found: "Found") -> Path:
+    """Where the page goes unless ``--out`` says: beside the thing, as ``report.html``."""
+    named = Path(found.name.split("?")[0].rsplit("/", 1)[-1])
+    match found.kind:
+        case "proof" | "chain proof":
+            return found.place.with_name(f"{found.place.stem}-report.html")
+        case "template" | "chain" | "population":
+            return found.place / f"{named.stem}-report.html"
+        case _:
+            return found.place / "report.html"
+
+
+def report(
+    subject: Annotated[
+        str,
+        typer.Argument(
+            help="A folder of a run, study or artifact, a population, the JSON of `prove`, a name."
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file to write, if not beside it.")
+    ] = None,
+    json_: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
+) -> int:
+    """Write a page to look at: what came out, why, and where each figure stands. One file."""
+    from formwright.base.files import write_text
+    from formwright.report.html import html_of
+    from formwright.report.pages.finding import find, run_folders
+
+    found = find(subject)
+    pages = [(out or target(found), page_of(found))]
+    if found.kind == "runs" and out is None:
+        each = [find(str(folder)) for folder in run_folders(found.place)]
+        pages += [(target(one), page_of(one)) for one in each]
+    for path, page in pages:
+        write_text(path, html_of(page))
+    main, page = pages[0]
+    if json_:
+        shown = {"schema": 1, "kind": page.kind, "title": page.title, "report": str(main)}
+        emit_json(shown | {"answer": list(page.answer), "reports": [str(p) for p, _ in pages]})
+    elif not quiet:
+        for line in page.answer:
+            print(line)
+        for path, _ in pages:
+            print(f"written: {path}")
+    return HELD
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: formwright report out")(report)
