@@ -116,9 +116,15 @@ def _solve(setting: Setting, workload: Workload, wanted: Wanted) -> dict[str, An
         }
         if solution.status != "optimal":
             continue
+        content = digest(inlined(template))
         for assignment, objective in choose(solution.best, share, WITHIN):
             found.append(
-                {"template": name, "assignment": assignment, "predicted": float(objective)}
+                {
+                    "key": design_key(content, assignment),
+                    "template": name,
+                    "assignment": assignment,
+                    "predicted": float(objective),
+                }
             )
     found.sort(key=lambda d: (d["predicted"], d["template"]))
     first = {d["template"]: d for d in reversed(found)}

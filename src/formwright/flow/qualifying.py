@@ -30,7 +30,10 @@ def qualify_winner(
     replayed = setting.device.replayed
     result: dict[str, Any] = setting.journal.step(
         f"qualify/{workload.name}",
-        lambda: _unmeasured(replayed) if replayed else _qualify(setting, workload, winner, timing),
+        lambda: (
+            {"candidate": winner.key}
+            | (_unmeasured(replayed) if replayed else _qualify(setting, workload, winner, timing))
+        ),
     )
     return result
 

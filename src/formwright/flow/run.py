@@ -1,6 +1,7 @@
 """The main job: a problem file in, qualified kernels out, through a journal that can be resumed."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -57,6 +58,7 @@ def run_problem(
     with Journal(out / "journal.jsonl") as journal:
         _identify(journal, problem, device, out)
         setting = open_setting(problem, out, journal, listener, device)
+        journal.step("about", partial(about, setting))
         prove_templates(setting)
         results, made = _made(setting, options)
         kept = [r.name for r in results if r.artifact is not None]
@@ -139,6 +141,25 @@ def _identify(journal: Journal, problem: Problem, device: Device, out: Path) -> 
     if isinstance(device, Recorded):
         now["device"] = digest_file(device.path)
     identify(journal, "run", now, out)
+
+
+def about(setting: Setting) -> dict[str, Any]:
+    """What the run is of, in words: digests alone tell a reader of the journal nothing."""
+    problem, contract = setting.problem, setting.problem.contract
+    return {
+        "problem": problem.name,
+        "operator": contract.operator,
+        "formula": list(contract.formula),
+        "dtypes": {o.name: o.dtype for o in contract.operands},
+        "ahead": list(contract.ahead),
+        "workloads": {w.name: w.extents for w in problem.workloads},
+        "templates": list(problem.templates),
+        "objective": problem.objective.goal,
+        "ceilings": asdict(problem.objective.ceilings),
+        "baselines": list(problem.baselines),
+        "threads": setting.threads,
+        "budget": asdict(problem.budget),
+    }
 
 
 def _chip(name: str) -> dict[str, Any]:
