@@ -239,6 +239,8 @@ class Page:
 
     ``entries`` has the JSON text of what origins name, so that a figure leads somewhere within
     the file itself; ``made`` says by which version, from which folder, when the work was done.
+    ``folder`` is the address, seen from the written page, of the folder that origins are relative
+    to: empty where the page stands in it.
     """
 
     title: str
@@ -248,3 +250,4 @@ class Page:
     sections: tuple[Section, ...]
     made: str
     entries: Mapping[Origin, str]
+    folder: str = ""
