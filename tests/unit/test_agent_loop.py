@@ -17,7 +17,7 @@ from formwright.flow.agent_judging import judge_all
 from formwright.flow.agent_loop import improve
 from formwright.flow.agent_requests import ask
 from formwright.flow.agent_results import result_of
-from formwright.flow.agent_room import Made
+from formwright.flow.agent_room import Made, Room
 from formwright.flow.candidates import Candidate, Wanted, solutions
 from formwright.flow.loop import Tally, relearn
 from formwright.flow.refit import Observation
@@ -105,16 +105,52 @@ def test_the_next_template_is_asked_for_one_level_lower(
         assert room.level == "schedule"  # the lowest that templates exist for
 
 
+def timed(room: Room, key: str, seconds: float) -> None:
+    tally = room.tally(SHAPE)
+    tally.candidates[key] = Candidate(key, f"t_{key}", {}, 1.0, room.setting.out)
+    tally.seconds[key] = seconds
+
+
+def gained(room: Room, number: int, before: str | None) -> bool:
+    return agent_generation._gained(room, SHAPE, number, before)
+
+
 def test_a_gain_is_beyond_the_noise(tmp_path: Path) -> None:
     with room_at(tmp_path, Scripted([])) as room:
-        tally = room.tally(SHAPE)
-        assert not agent_generation._gained(room, SHAPE, None)
-        tally.seconds |= {"old": 1.0}
-        assert agent_generation._gained(room, SHAPE, None)
-        tally.seconds |= {"new": 0.99}
-        assert not agent_generation._gained(room, SHAPE, "old")
-        tally.seconds |= {"newer": 0.5}
-        assert agent_generation._gained(room, SHAPE, "old")
+        assert not gained(room, 0, None)
+        timed(room, "old", 1.0)
+        assert gained(room, 0, None)
+        timed(room, "new", 0.99)
+        assert not gained(room, 0, "old")
+        timed(room, "newer", 0.5)
+        assert gained(room, 0, "old")
+
+
+@pytest.mark.parametrize(
+    ("rounds", "gain"),
+    [([0.5, 0.6, 0.5, 0.4, 0.5], True), ([0.5, 1.6, 0.5, 1.4, 0.5], False)],
+)
+def test_a_gain_holds_in_the_rounds_that_timed_both(
+    tmp_path: Path, rounds: list[float], gain: bool
+) -> None:
+    def samples(values: list[float]) -> dict[str, Any]:
+        return {"samples": [{"round": n, "seconds": v} for n, v in enumerate(values)]}
+
+    with room_at(tmp_path, Scripted([])) as room:
+        timed(room, "old", 1.0)
+        timed(room, "new", 0.5)
+        at = agent_generation._rounds(room) * 2
+        programs = {"old": samples([1.0] * 5), "new": samples(rounds)}
+        room.setting.journal.step(f"measure/{SHAPE.name}/{at}", lambda: {"programs": programs})
+        assert gained(room, 2, "old") is gain
+
+
+def test_what_was_measured_before_the_run_is_no_gain_of_it(tmp_path: Path) -> None:
+    with room_at(tmp_path, Scripted([])) as room:
+        timed(room, "old", 1.0)
+        timed(room, "drawn", 0.5)
+        room.made.append(replace(made("t_drawn"), measured=True))
+        assert not gained(room, 1, "old")
 
 
 TWO = """template two : operator -> mapping

@@ -15,6 +15,10 @@ DRAWN: Final = 2
 """Templates that were measured here before, and as many that were not, are drawn at most in one
 generation: the best by what is known, structures in turn."""
 
+OPENING: Final = 4
+"""Of those that were measured here, so many in the first generation: as many as an earlier run
+compares at its end, since times of different hours do not tell which of them is the best."""
+
 
 def draw(room: Room, generation: int) -> list[Made]:
     """Templates of the population that cover the contract, those that are new to the run.
@@ -23,11 +27,13 @@ def draw(room: Room, generation: int) -> list[Made]:
     """
     setting = room.setting
     setting.listener.stage("looking into the population")
-    drawn: list[dict[str, Any]] = setting.journal.step(f"draw/{generation}", partial(_drawn, room))
+    drawn: list[dict[str, Any]] = setting.journal.step(
+        f"draw/{generation}", partial(_drawn, room, generation)
+    )
     return [made for data in drawn if (made := _joined(room, generation, data)) is not None]
 
 
-def _drawn(room: Room) -> list[dict[str, Any]]:
+def _drawn(room: Room, generation: int) -> list[dict[str, Any]]:
     found = room.population.covering(
         room.setting.problem.contract, chip=room.chip, machine=room.machine
     )
@@ -37,7 +43,8 @@ def _drawn(room: Room) -> list[dict[str, Any]]:
         for covered in found
         if covered.entry.digest not in mine and covered.template.cost is not None
     ]
-    measured = [t for t in told if t["facts"] and _promising(room, t["facts"])][:DRAWN]
+    measured = [t for t in told if t["facts"] and _promising(room, t["facts"])]
+    measured = measured[: DRAWN if generation else OPENING]
     return measured + [t for t in told if not t["facts"]][:DRAWN]
 
 

@@ -19,10 +19,11 @@ from formwright.flow.agent_requests import ask, counterexamples, known_elsewhere
 from formwright.flow.agent_room import Room
 from formwright.flow.candidates import Wanted, solutions
 from formwright.flow.loop import look_at
+from formwright.measure.statistics import median_interval
 
 GAIN: Final = 0.97
 """A generation gains where its best time is below this share of the best before, both measured in
-the same interleaved rounds."""
+the same interleaved rounds, and the interval of the paired ratios is below 1."""
 
 OWN: Final = ("solve", "refit", "measure")
 """What a diagnosis may ask of the flow itself: another round with what was learned."""
@@ -57,7 +58,7 @@ def generation(room: Room, number: int) -> bool:
         room.tell(f"{causes['kind']}: {causes['action']} once more before another template")
         for workload in setting.problem.workloads:
             _round(room, workload, (number + 1) * _rounds(room) - 1, ())
-    gained = [w.name for w in setting.problem.workloads if _gained(room, w, before[w.name])]
+    gained = [w.name for w in setting.problem.workloads if _gained(room, w, number, before[w.name])]
     level = room.level
     if number == 0 and drawn and all(m.measured for m in drawn):
         # What was measured before this run is no gain of it.
@@ -145,12 +146,37 @@ def _tell_unsolved(room: Room, workload: Workload, found: dict[str, Any]) -> Non
             room.tell(line)
 
 
-def _gained(room: Room, workload: Workload, before: str | None) -> bool:
+def _gained(room: Room, workload: Workload, number: int, before: str | None) -> bool:
+    """Whether the best is a new one, and no chance: a template whose time was known is no gain."""
     tally = room.tally(workload)
     best = tally.best
     if best is None or best == before:
         return False
-    return before is None or tally.seconds[best] < GAIN * tally.seconds[before]
+    made = room.named(tally.candidates[best].template)
+    if made is not None and made.measured:
+        return False
+    if before is None:
+        return True
+    pairs = _paired(room, workload, number, best, before)
+    clear = not pairs or median_interval(pairs).high < 1
+    return clear and tally.seconds[best] < GAIN * tally.seconds[before]
+
+
+def _paired(
+    room: Room, workload: Workload, number: int, best: str, before: str
+) -> tuple[float, ...]:
+    """Ratios of the two in the rounds of this generation that timed both; none if none did."""
+    first = number * _rounds(room)
+    for at in range(first, first + _rounds(room)):
+        timing = room.setting.journal.known(f"measure/{workload.name}/{at}")
+        timed = {} if timing is None else timing["programs"]
+        if best in timed and before in timed:
+            of = [
+                {s["round"]: s["seconds"] for s in timed[key].get("samples", ())}
+                for key in (best, before)
+            ]
+            return tuple(of[0][r] / of[1][r] for r in of[0] if r in of[1])
+    return ()
 
 
 def _next_level(room: Room, gained: bool, causes: dict[str, Any] | None) -> None:

@@ -8,7 +8,7 @@ done is charged what the first one was.
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -199,7 +199,7 @@ class Evaluator:
             {"kernel": Native(library, self.threads, self.contract.ahead)},
             workload,
             seed=self.seed + timing,
-            plan=TIMING,
+            plan=replace(TIMING, caches=self.contract.caches),
         )["kernel"]
         took = perf_counter() - start
         if not isinstance(result, Distribution):

@@ -19,16 +19,25 @@ from formwright.flow.codesign_relaxing import (
     run_relaxation,
     validate_model,
 )
-from formwright.flow.codesign_results import CeilingResult, ChipRow, ScenarioRow, StudyResult
+from formwright.flow.codesign_results import (
+    CeilingResult,
+    ChipRow,
+    FieldRow,
+    ScenarioRow,
+    Staircase,
+    StudyResult,
+)
 from formwright.flow.codesign_setting import (
     Room,
     identify,
     open_evaluator,
     open_inner,
+    plain,
     prove_templates,
     refuse_hopeless,
     shown,
 )
+from formwright.flow.codesign_staircases import area_parts, staircases
 from formwright.flow.journal import Journal
 from formwright.flow.setting import Listener
 from formwright.walls.bounds import Until
@@ -83,7 +92,33 @@ def run_study(reference: str, out: Path, listener: Listener) -> StudyResult:
             unmodelled=dict(study.library.unmodelled),
             journal=str(out / "journal.jsonl"),
             seconds=monotonic() - began,
+            fields=_field_rows(study),
+            cost_units=_cost_units(study),
         )
+
+
+def _field_rows(study: Study) -> tuple[FieldRow, ...]:
+    return tuple(
+        FieldRow(
+            f.name,
+            f.dimension,
+            f.role,
+            f.meaning,
+            f.source,
+            plain(Fraction(f.menu[0])),
+            plain(Fraction(f.menu[-1])),
+            len(f.menu),
+        )
+        for f in study.library.fields
+    )
+
+
+def _cost_units(study: Study) -> dict[str, str]:
+    """All templates of a study share them."""
+    cost = next((t.cost for t in study.templates.values() if t.cost is not None), None)
+    if cost is None:
+        return {}
+    return {"time": cost.unit} | ({"energy": cost.energy_unit} if cost.energy_unit else {})
 
 
 def _opened(
@@ -139,8 +174,12 @@ def _ceiling(room: Room, budget: Fraction | None) -> tuple[CeilingResult, Point 
     least = None if best is None else best.objective
     scenarios: tuple[ScenarioRow, ...] = ()
     entries: dict[str, int] = {}
+    stairs: tuple[Staircase, ...] = ()
+    parts: dict[str, tuple[float, float]] = {}
     if best is not None and best.point is not None:
         scenarios, entries = scenario_rows(room, at, budget, best.point)
+        stairs = staircases(room, at, best.point)
+        parts = area_parts(study.library, study.start, best.point)
     if bound is not None:
         entries["bound"] = room.entry(f"{at}/{bound.method}")
     bought = best_of([runs[m][0] for m in reversed(RELAXATIONS) if m in runs])
@@ -162,6 +201,8 @@ def _ceiling(room: Room, budget: Fraction | None) -> tuple[CeilingResult, Point 
             method_row(study.library, m, o, entries_of[m], least) for m, o in runs.items()
         ),
         entries=entries,
+        area_parts=parts,
+        staircases=stairs,
     )
     return result, None if best is None else best.point
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from formwright.flow.codesign_results import PurchaseRow, Steps
+from formwright.flow.codesign_results import Effect, PurchaseRow, Steps
 from formwright.flow.codesign_setting import plain
 from formwright.walls.state import State
 
@@ -36,7 +36,16 @@ def _row(bought: Mapping[str, Any], entry: int) -> PurchaseRow:
         reclaimed=_steps(bought["reclaimed"]),
         objective=_number(bought["objective"]),
         entry=entry,
+        effects=tuple(_effect(told) for told in bought.get("effects", ())),
     )
+
+
+def _effect(told: Sequence[str | None]) -> Effect:
+    name, *numbers = told
+    time_before, time, energy_before, energy = (_number(n) for n in numbers)
+    assert name is not None
+    assert time is not None
+    return Effect(name, time_before, time, energy_before, energy)
 
 
 def _steps(fields: Mapping[str, Sequence[int | str]]) -> Steps:

@@ -4,7 +4,7 @@ Objectives are ratios (``worst``, ``weighted``) or energy times time in the temp
 areas are mm2. ``entry`` is the line of ``journal.jsonl`` (from 0) that the numbers come from.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,18 @@ class ScenarioRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Effect:
+    """A scenario before and after a purchase, in the templates' units; ``None`` where there was
+    no program before, or where no energy is stated."""
+
+    scenario: str
+    time_before: float | None
+    time: float
+    energy_before: float | None
+    energy: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class PurchaseRow:
     """One purchase: ``area`` that it adds, ``predicted`` drop of the objective, ``price`` drop per
     mm2; ``None`` where there was no program before. ``evaluated``: the drop on the evaluator,
@@ -64,6 +76,43 @@ class PurchaseRow:
     reclaimed: Steps
     objective: float | None
     entry: int
+    effects: tuple[Effect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stair:
+    """A value of a wall's field, all other fields as they are: the objective that the best
+    software has there (``None``: no program), and the area of that chip, mm2."""
+
+    value: int | float
+    objective: float | None
+    area: float
+
+
+@dataclass(frozen=True, slots=True)
+class Staircase:
+    """The objective against one field: around the chosen chip, and around the start of the study.
+    ``sampled`` of a longer menu: not all of its values were solved."""
+
+    field: str
+    chosen: tuple[Stair, ...]
+    start: tuple[Stair, ...]
+    sampled: bool
+    entry: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRow:
+    """What a field of the library is: its menu from ``least`` to ``most`` in base units."""
+
+    name: str
+    dimension: str
+    role: str
+    meaning: str
+    source: str
+    least: int | float
+    most: int | float
+    values: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +179,9 @@ class CeilingResult:
     methods: tuple[MethodRow, ...]
     entries: dict[str, int]
     notes: tuple[str, ...] = ()
+    area_parts: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """By term of the area model, mm2: of the start and of the chosen chip."""
+    staircases: tuple[Staircase, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -166,6 +218,9 @@ class StudyResult:
     unmodelled: dict[str, str]
     journal: str
     seconds: float
+    fields: tuple[FieldRow, ...] = ()
+    cost_units: dict[str, str] = field(default_factory=dict)
+    """Units of ``time`` and, where templates state it, ``energy``; empty for listed programs."""
 
     @property
     def folder(self) -> Path:

@@ -1,11 +1,19 @@
 """What a command says about a run beside its problem file."""
 
 from dataclasses import dataclass, replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
 from formwright.base.diagnostics import Diagnostic, InputError, nearest
-from formwright.contract.agent import LIMITS, PRICES, PROPOSERS, Agent, faults_of
+from formwright.contract.agent import (
+    LIMITS,
+    PRICES,
+    PROPOSERS,
+    Agent,
+    faults_of,
+    wrong_number,
+)
 from formwright.contract.problem import AGENT_SECONDS, Budget, Problem
 
 
@@ -98,9 +106,10 @@ def _limited(agent: Agent, text: str, faults: list[Diagnostic]) -> Agent:
         try:
             value = float(number)
         except ValueError:
-            value = -1.0
-        if not 0 <= value < 1e15 or (name in LIMITS and value == 0):
-            faults.append(Diagnostic(f"--budget: {name} is no number above 0", hint="calls=20"))
+            value = nan
+        what = wrong_number(name, value)
+        if what:
+            faults.append(Diagnostic(f"--budget: {name} is not {what}", hint=f"{name}=20"))
             continue
         (limits if name in LIMITS else prices)[name] = value
     return replace(agent, budget=tuple(limits.items()), prices=tuple(prices.items()))

@@ -1,6 +1,7 @@
 """Kernels of a study side by side: in turn in every round, on inputs that no search has seen."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,17 @@ def side_by_side(
     """Plain data for a journal, by name in ``libraries``.
 
     ``rounds``: seconds of a call by round, to be paired; ``seconds``: their median; ``failures``:
-    why a kernel has neither. ``queue_share`` is the largest of all.
+    why a kernel has neither. ``queue_share`` is the largest of all. Caches are as the contract
+    says.
     """
     programs: dict[str, Program] = {
         name: Native(library, threads, contract.ahead) for name, library in libraries.items()
     }
     results = measure_interleaved(
-        programs, operator_workload(contract, extents, seed), seed=seed, plan=plan
+        programs,
+        operator_workload(contract, extents, seed),
+        seed=seed,
+        plan=replace(plan, caches=contract.caches),
     )
     timed = {name: r for name, r in results.items() if isinstance(r, Distribution)}
     return {
