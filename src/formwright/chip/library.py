@@ -126,8 +126,12 @@ class Library:
 
     def area(self, point: Point) -> Fraction:
         """In mm2: the sum of the terms."""
+        return sum(self.area_by_term(point).values(), Fraction(0))
+
+    def area_by_term(self, point: Point) -> dict[str, Fraction]:
+        """In mm2, by the name of the term."""
         values = self.values(point)
-        return sum((Fraction(evaluate(t.value, values)) for t in self.area_terms), Fraction(0))
+        return {t.name: Fraction(evaluate(t.value, values)) for t in self.area_terms}
 
     def stepped(self, point: Point, name: str, steps: int) -> Point | None:
         """The chip with field ``name`` ``steps`` menu places further; ``None`` past an end."""

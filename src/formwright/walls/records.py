@@ -42,6 +42,7 @@ def purchase(
         "mechanism": list(
             mechanism(library, (before.point, before.answer), (after.point, after.answer))
         ),
+        "effects": _effects(before.answer, after.answer),
         "verdict": _verdict(verdict),
         "chip": _chip(library, after.point),
         "reclaimed": given_back(library, given),
@@ -67,6 +68,17 @@ def software_of(answer: Answer) -> tuple[tuple[str, str, str, Mapping[str, int]]
 
 def _drop(before: Answer, move: Move) -> str | None:
     return None if before.objective is None else str(before.objective - move.objective)
+
+
+def _effects(before: Answer, after: Answer) -> list[list[str | None]]:
+    """Of each scenario: name, time before and after, energy before and after."""
+    was = {s.name: s for s in before.scenarios}
+    told: list[list[str | None]] = []
+    for now in after.scenarios:
+        old = was.get(now.name)
+        times = [None if old is None else str(old.time), str(now.time)]
+        told.append([now.name, *times, None if old is None else text(old.energy), text(now.energy)])
+    return told
 
 
 def _verdict(verdict: Verdict | None) -> dict[str, Any] | None:
