@@ -9,13 +9,13 @@ from formwright.proof.verdict import Limits
 
 
 def prove_chain_file(
-    file: str, json_: bool, fresh: bool, limits: Limits, lanes: Path | None
+    file: str, json_: bool, quiet: bool, fresh: bool, limits: Limits, lanes: Path | None
 ) -> int:
     """Prove each step of a chain and that they compose."""
     from formwright.flow.chain_proving import prove_chain
     from formwright.report.chains import print_chain
 
-    with status_line() as say:
+    with status_line(quiet) as say:
         proof = prove_chain(file, fresh=fresh, progress=say, limits=limits)
     if lanes is not None:
         from formwright.report.lanes_files import write_lanes

@@ -4,9 +4,7 @@ from typing import Annotated
 
 import typer
 
-from formwright.cli.output import HELD, console, emit_json, progress_console
-
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+from formwright.cli.output import HELD, Json, Quiet, console, emit_json, status_line
 
 chip_app = typer.Typer(
     help="The machine that designs are for.", no_args_is_help=True, rich_markup_mode=None
@@ -14,12 +12,13 @@ chip_app = typer.Typer(
 
 
 @chip_app.command("detect", epilog="Example: formwright chip detect")
-def detect(json_: Json = False) -> int:
+def detect(json_: Json = False, quiet: Quiet = False) -> int:
     """Measure this machine and keep the result as the chip ``local``."""
     from formwright.flow.chips import detect_local
     from formwright.report.chips import chip_as_json, print_chip
 
-    with progress_console().status("measuring this machine (about 15 s)"):
+    with status_line(quiet) as say:
+        say("measuring this machine (about 15 s)")
         chip = detect_local()
     if json_:
         emit_json(chip_as_json(chip))
@@ -34,6 +33,7 @@ def show(
         str, typer.Argument(help="A chip that ships, local, or a TOML file.")
     ] = "local",
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Show a chip's fields, with the source of each."""
     from formwright.flow.chips import open_chip

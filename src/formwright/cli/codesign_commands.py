@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from formwright.cli.output import HELD, NOT_MET, console, emit_json, progress_console
+from formwright.cli.output import HELD, NOT_MET, Json, Quiet, console, emit_json, progress_console
 
 
 def study_names(incomplete: str) -> list[str]:
@@ -41,8 +41,8 @@ def codesign(
     budget: Annotated[
         str, typer.Option("--budget", help="Of an agent: calls=20,tokens=2e5,seconds=600.")
     ] = "",
-    json_: Annotated[bool, typer.Option("--json", help="Write the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Choose a chip within an area together with its software, by wall relaxation and others.
 

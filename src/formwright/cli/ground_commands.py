@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from formwright.cli.output import HELD, NOT_MET, emit_json, status_line
-from formwright.cli.template_commands import Json, shipped_names
+from formwright.cli.output import HELD, NOT_MET, Json, Quiet, emit_json, status_line
+from formwright.cli.template_commands import shipped_names
 
 _NO_SOLVER = "unresolved: no solver: z3 is not installed (the package z3-solver)"
 
@@ -32,6 +32,7 @@ def certify(
         bool, typer.Option("--again", help="Look once more where a second solver had to do.")
     ] = False,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Make certificates for the proof of a template or a chain; interrupted, it goes on."""
     if find_spec("z3") is None:
@@ -40,7 +41,7 @@ def certify(
     from formwright.report.grounds import print_certified
     from formwright.smt.certify.tree import Limits
 
-    with status_line() as say:
+    with status_line(quiet) as say:
         limits = Limits(seconds=seconds)
         result = make(files or (), folder=out, limits=limits, again=again, progress=say)
     if json_:
@@ -55,6 +56,7 @@ def audit(
     all_: Annotated[bool, typer.Option("--all", help="Prove everything again.")] = False,
     seed: Annotated[int | None, typer.Option("--seed", help="Chooses the sample.")] = None,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Say what each obligation rests on, check every certificate, prove a sample again."""
     if find_spec("z3") is None:
@@ -62,7 +64,7 @@ def audit(
     from formwright.flow.auditing import audit as look
     from formwright.report.grounds import print_audit
 
-    with status_line() as say:
+    with status_line(quiet) as say:
         result = look(files or (), everything_again=all_, seed=seed, progress=say)
     if json_:
         emit_json(result.as_json())

@@ -4,9 +4,7 @@ from typing import Annotated
 
 import typer
 
-from formwright.cli.output import HELD, console, emit_json
-
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+from formwright.cli.output import HELD, Json, Quiet, console, emit_json
 
 library_app = typer.Typer(
     help="Hardware libraries: chips with menus and areas.",
@@ -19,6 +17,7 @@ library_app = typer.Typer(
 def show(
     name: Annotated[str, typer.Argument(help="A library that ships, or a TOML file.")],
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Check a library, and show its menus and areas with the source of each."""
     from formwright.chip.library_files import load_library

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from formwright.cli.output import HELD
+from formwright.cli.output import HELD, Json, Quiet, emit_json
 
 
 def mcp(
@@ -31,19 +31,23 @@ def mcp(
             "--http", min=1, max=65535, help="A port of 127.0.0.1, instead of standard streams."
         ),
     ] = None,
+    json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Serve templates' proofs, solutions and kernels to an agent, over the MCP protocol.
 
-    Problems, contracts, benchmark and chip are those of the start; no tool changes them.
+    Problems, contracts, benchmark and chip are those of the start; no tool changes them. With
+    --http, --json says where it serves; without, standard output is the protocol's.
     """
+    import logging
+
+    from formwright.base.diagnostics import fail
     from formwright.flow.populating import default_population
     from formwright.mcp.fixed import fix
 
     try:
         from formwright.mcp.serve import serve
     except ModuleNotFoundError as error:
-        from formwright.base.diagnostics import fail
-
         if str(error.name).startswith("formwright"):
             raise
         raise fail(
@@ -51,6 +55,16 @@ def mcp(
             hint="pip install 'formwright[mcp]'",
         ) from None
     fixed = fix(problem or (), population or str(default_population()), out)
+    if json_ and http is None:
+        raise fail(
+            "--json writes to standard output, which is the protocol's here",
+            hint="with --http PORT it says where the tools are",
+        )
+    if json_:
+        address = f"http://127.0.0.1:{http}/mcp"
+        emit_json({"schema": 1, "address": address, "out": str(out)})
+    if quiet:
+        logging.disable(logging.INFO)
     serve(fixed, http)
     return HELD
 

@@ -6,18 +6,31 @@ Results go to standard output; progress and errors to standard error. Exit statu
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
 
 from formwright.base.diagnostics import InputError
 
 # rich takes as long to import as a kept proof to read: only what draws with it loads it.
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.status import Status
+
+    from formwright.report.progress import Progress
 
 HELD, NOT_MET, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress: the result alone.")]
+"""Every command has both. With the second nothing goes to standard error unless it fails."""
+
+
+class Say(Protocol):
+    """What is going on now, as a listener's ``stage``."""
+
+    def __call__(self, text: str, done: int = 0, total: int = 0) -> None: ...
 
 
 def console() -> "Console":
@@ -34,16 +47,20 @@ def progress_console() -> "Console":
 
 
 @contextmanager
-def status_line() -> Iterator[Callable[[str], None]]:
+def status_line(quiet: bool = False) -> Iterator[Say]:
     """A function that says what is going on now; nothing is drawn before its first call."""
-    shown: Status | None = None
+    shown: Progress | None = None
     with ExitStack() as stack:
 
-        def say(text: str) -> None:
+        def say(text: str, done: int = 0, total: int = 0) -> None:
             nonlocal shown
+            if quiet:
+                return
             if shown is None:
-                shown = stack.enter_context(progress_console().status(text))
-            shown.update(text)
+                from formwright.report.progress import Progress
+
+                shown = stack.enter_context(Progress(progress_console()))
+            shown.stage(text, done, total)
 
         yield say
 
@@ -59,6 +76,11 @@ def report_error(error: InputError, as_json: bool) -> None:
     print(str(error), file=sys.stderr)
     if as_json:
         emit_json({"schema": 1, "error": [_plain(d) for d in error.diagnostics]})
+
+
+def emit_failure(message: str, hint: str = "") -> None:
+    """A fault that has no place in a file, as data on standard output."""
+    emit_json({"schema": 1, "error": [{"message": message, "hint": hint}]})
 
 
 def _plain(diagnostic: Any) -> dict[str, Any]:

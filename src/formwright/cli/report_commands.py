@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
-from formwright.cli.output import HELD, emit_json
+from formwright.cli.output import HELD, Json, Quiet, emit_json
 
 if TYPE_CHECKING:
     from formwright.report.page import Page
     from formwright.report.pages.finding import Found
-
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 
 
 def page_of(found: "Found") -> "Page":
@@ -88,7 +86,7 @@ def report(
         Path | None, typer.Option("--out", help="The file to write, if not beside it.")
     ] = None,
     json_: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Write a page to look at: what came out, why, and where each figure stands. One file."""
     from formwright.base.files import write_text

@@ -5,9 +5,7 @@ from typing import Annotated
 
 import typer
 
-from formwright.cli.output import HELD, console, emit_json, progress_console
-
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+from formwright.cli.output import HELD, Json, Quiet, console, emit_json, status_line
 
 
 def roofline(
@@ -34,13 +32,15 @@ def roofline(
         Path | None, typer.Option("--svg", help="Also draw it: a folder for text and SVG.")
     ] = None,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """What bounds a kernel: bytes at each memory level, the rate reached, the chip's roofs."""
     from formwright.flow.rooflining import roofline_of_folder, roofline_of_template
     from formwright.report.roofline import print_roofline
     from formwright.report.roofline_files import write_roofline
 
-    with progress_console().status("counting what the program moves"):
+    with status_line(quiet) as say:
+        say("counting what the program moves")
         if Path(subject).is_dir():
             found = roofline_of_folder(Path(subject))
         else:

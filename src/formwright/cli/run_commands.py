@@ -5,9 +5,16 @@ from typing import Annotated
 
 import typer
 
-from formwright.cli.output import HELD, NOT_MET, console, emit_json, progress_console
-
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+from formwright.cli.output import (
+    HELD,
+    NOT_MET,
+    Json,
+    Quiet,
+    console,
+    emit_json,
+    progress_console,
+    status_line,
+)
 
 
 def run(
@@ -59,7 +66,7 @@ def run(
         typer.Option("--device", help="A run whose times are given again; none are measured."),
     ] = None,
     json_: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """From problems to qualified kernels. The same command resumes an interrupted run.
 
@@ -127,6 +134,7 @@ def qualify(
         list[str] | None, typer.Option("--flag", help="A compiler flag: --flag=-O3. Repeat it.")
     ] = None,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Judge a kernel that somebody else wrote, by the rules of our own.
 
@@ -137,7 +145,8 @@ def qualify(
     from formwright.flow.stating import parsed_shape
     from formwright.report.judgements import print_judgement
 
-    with progress_console().status("building") as status:
+    with status_line(quiet) as say:
+        say("building")
         judged = judge_kernel(
             kernel,
             contract,
@@ -146,7 +155,7 @@ def qualify(
             threads=threads,
             function=function or None,
             flags=tuple(flag or ()),
-            progress=lambda stage, done, total: status.update(f"{stage}: {done} of {total}"),
+            progress=lambda stage, done, total: say(stage, done, total),
         )
     if json_:
         emit_json(judged.as_json())
@@ -156,13 +165,16 @@ def qualify(
 
 
 def requalify(
-    folder: Annotated[Path, typer.Argument(help="An artifact folder.")], json_: Json = False
+    folder: Annotated[Path, typer.Argument(help="An artifact folder.")],
+    json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Run an artifact's checks again on the very binary, and say what changed."""
     from formwright.flow.requalifying import requalify_folder
     from formwright.report.artifacts import print_requalification
 
-    with progress_console().status("checking the binary"):
+    with status_line(quiet) as say:
+        say("checking the binary")
         result = requalify_folder(folder)
     if json_:
         emit_json(result.as_json())

@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 
-from formwright.cli.output import HELD, NOT_MET, console, emit_json, progress_console
+from formwright.cli.output import HELD, NOT_MET, Json, Quiet, console, emit_json, progress_console
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
 class Result(Protocol):

@@ -13,7 +13,7 @@ from formwright.cli.chain_commands import (
     show_chain_file,
     solve_chain_file,
 )
-from formwright.cli.output import HELD, NOT_MET, console, emit_json, status_line
+from formwright.cli.output import HELD, NOT_MET, Json, Quiet, console, emit_json, status_line
 from formwright.lang.chain_sources import names_chain
 from formwright.proof.verdict import LIMITS, Limits
 
@@ -32,7 +32,6 @@ File = Annotated[
         help="A .fw file, a chain's .toml, or a name that ships.", autocompletion=shipped_names
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 ChipName = Annotated[str, typer.Option("--chip", help="A chip that ships, local, or a TOML file.")]
 Settings = Annotated[
     str, typer.Option("--set", help="Extents: M=64,N=64,K=64; also chip.area=1 mm2.")
@@ -42,6 +41,7 @@ Settings = Annotated[
 def prove(
     file: File,
     json_: Json = False,
+    quiet: Quiet = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Prove again what is kept.")] = False,
     limit: Annotated[
         float, typer.Option(help="Seconds for one obligation.", min=0.001, max=86400)
@@ -57,11 +57,11 @@ def prove(
     """Prove a template or a chain once, for every design that it allows."""
     limits = Limits(seconds=limit, memory=memory)
     if names_chain(file):
-        return prove_chain_file(file, json_, fresh, limits, lanes)
+        return prove_chain_file(file, json_, quiet, fresh, limits, lanes)
     from formwright.flow.proving import prove_template
     from formwright.report.proofs import print_proof
 
-    with status_line() as say:
+    with status_line(quiet) as say:
         proof = prove_template(file, fresh=fresh, progress=say, limits=limits)
     if lanes is not None:
         from formwright.report.lanes_files import write_lanes
@@ -98,6 +98,7 @@ def solve(
         Literal["sum", "worst"], typer.Option("--join", help="Of scenarios: what is least.")
     ] = "sum",
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """The best design of a template or a chain for one workload and chip, with its bound."""
     if names_chain(file):
@@ -141,6 +142,7 @@ def check(
     set_: Settings,
     assign: Annotated[str, typer.Option("--assign", help="Decisions: Tm=128,Tn=128,…")],
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Check one assignment: in the scope, in the menus, every constraint and requirement."""
     if names_chain(file):
@@ -167,6 +169,7 @@ def weakest(
         bool, typer.Option("--infer", help="Find the weakest linear condition from nothing.")
     ] = False,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Compare the requirement with what is really safe: exact, too strong, too weak."""
     from formwright.flow.weakening import infer_of, weakest_of
@@ -175,14 +178,14 @@ def weakest(
     if infer:
         from formwright.report.inferred import inferred_as_json, print_inferred
 
-        with status_line() as say:
+        with status_line(quiet) as say:
             found = infer_of(file, progress=say)
         if json_:
             emit_json(inferred_as_json(found))
         else:
             print_inferred(console(), found)
         return HELD if found.weakest else NOT_MET
-    with status_line() as say:
+    with status_line(quiet) as say:
         result = weakest_of(file, chip, tuple(set_ or ()), say)
     if json_:
         emit_json(weakest_as_json(result))
@@ -191,7 +194,7 @@ def weakest(
     return HELD if result.exact else NOT_MET
 
 
-def show(file: File, json_: Json = False) -> int:
+def show(file: File, json_: Json = False, quiet: Quiet = False) -> int:
     """Show a template or a chain: who reads what, and how large it is."""
     if names_chain(file):
         return show_chain_file(file, json_)
@@ -213,6 +216,7 @@ def fmt(
         bool, typer.Option("--check", help="Only say whether it would change.")
     ] = False,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Format a template; the text goes to standard output unless --write is given."""
     from formwright.flow.showing import formatted
