@@ -1,4 +1,7 @@
-"""Many processes write to one population at once: nothing is lost, doubled or locked."""
+"""Many processes write to one population at once: nothing is lost, doubled or locked.
+
+On a server also while it restarts in the middle.
+"""
 
 import multiprocessing
 import os
@@ -6,7 +9,9 @@ import random
 import signal
 import sqlite3
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -16,21 +21,22 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "unit"))
 from population_samples import BY, fact, parsed, proof_of, rows_text, split_text
 
+import postgres
 from formwright.population import Met, Origin, open_population
 
 PROCESSES = 4
 
 
-def writer(path: Path, number: int, seconds: float, told: Connection) -> None:
+def writer(place: str, number: int, seconds: float, told: Connection) -> None:
     """Writes what the others write too, and what only it writes; tells what it wrote."""
     try:
-        told.send(written(path, number, seconds))
+        told.send(written(place, number, seconds))
     except Exception as error:
         told.send(f"process {number}: {type(error).__name__}: {error}")
 
 
-def written(path: Path, number: int, seconds: float) -> dict[str, list[Any]]:
-    population = open_population(path)  # all at once, on a file that is not there yet
+def written(place: str, number: int, seconds: float) -> dict[str, list[Any]]:
+    population = open_population(place)  # all at once, on a file that is not there yet
     draw = random.Random(number)
     texts = [rows_text(), split_text()]
     found: dict[str, list[Any]] = {"kernels": [], "facts": [], "met": [], "steps": []}
@@ -61,11 +67,11 @@ def written(path: Path, number: int, seconds: float) -> dict[str, list[Any]]:
     return found
 
 
-def together(path: Path, seconds: float) -> list[Any]:
+def together(place: str, seconds: float) -> list[Any]:
     context = multiprocessing.get_context("fork")
     pipes = [context.Pipe(duplex=False) for _ in range(PROCESSES)]
     workers = [
-        context.Process(target=writer, args=(path, number, seconds, pipe[1]))
+        context.Process(target=writer, args=(place, number, seconds, pipe[1]))
         for number, pipe in enumerate(pipes)
     ]
     for worker in workers:
@@ -76,11 +82,11 @@ def together(path: Path, seconds: float) -> list[Any]:
     return found
 
 
-def held_against(path: Path, found: list[Any]) -> None:
+def held_against(place: str, found: list[Any]) -> None:
     """What the store has is what the processes say they wrote, each thing once."""
     assert [f for f in found if isinstance(f, str)] == []
     wrote = {kind: {k for f in found for k in f[kind]} for kind in found[0]}
-    population = open_population(path)
+    population = open_population(place)
     kernels = [e.digest for e in population.entries() if e.language == "c"]
     assert sorted(kernels) == sorted(wrote["kernels"])
     facts = [(k.fact.template, k.fact.source) for k in population.facts()]
@@ -89,32 +95,75 @@ def held_against(path: Path, found: list[Any]) -> None:
     assert sorted(met) == sorted(wrote["met"])
     steps = {(s.child, s.parent) for d in kernels for s in population.lineage(d) if s.parent}
     assert steps == wrote["steps"]
-    with sqlite3.connect(path) as raw:
-        assert raw.execute("pragma integrity_check").fetchone() == ("ok",)
-        assert raw.execute("pragma journal_mode").fetchone() == ("wal",)
+    if "://" not in place:
+        with sqlite3.connect(place) as raw:
+            assert raw.execute("pragma integrity_check").fetchone() == ("ok",)
+            assert raw.execute("pragma journal_mode").fetchone() == ("wal",)
 
 
-def test_four_processes_write_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "population.sqlite"
-    held_against(path, together(path, 1.5))
+def test_four_processes_write_at_once(new_place: Callable[[], str]) -> None:
+    place = new_place()
+    held_against(place, together(place, 1.0))
 
 
 @pytest.mark.slow
-def test_four_processes_write_for_two_minutes(tmp_path: Path) -> None:
-    path = tmp_path / "population.sqlite"
-    held_against(path, together(path, 120.0))
+def test_four_processes_write_for_two_minutes(new_place: Callable[[], str]) -> None:
+    place = new_place()
+    held_against(place, together(place, 120.0))
 
 
-def endless(path: Path, number: int) -> None:
-    written(path, number, 3600.0)
+@pytest.fixture
+def own_server() -> Iterator[postgres.Server]:
+    """Its commits survive what PostgreSQL's survive: nothing is switched off."""
+    lack = postgres.lacking()
+    if lack:
+        pytest.skip(lack)
+    with postgres.server() as made:
+        yield made
 
 
-def test_a_killed_writer_leaves_a_whole_store(tmp_path: Path) -> None:
-    path = tmp_path / "population.sqlite"
+@pytest.mark.parametrize(
+    ("seconds", "down", "how"),
+    [
+        (1.5, 0.2, signal.SIGINT),
+        pytest.param(120.0, 3.0, signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(120.0, 3.0, signal.SIGQUIT, marks=pytest.mark.slow),
+    ],
+    ids=["shortly", "restart", "crash"],
+)
+def test_four_processes_write_while_their_server_restarts(
+    own_server: postgres.Server, seconds: float, down: float, how: signal.Signals
+) -> None:
+    place = own_server.new_url()
+    open_population(place)
+    met: list[int] = []
+
+    def restart() -> None:
+        time.sleep(seconds / 2)
+        met.append(own_server.rows(place))
+        own_server.stop(how)
+        time.sleep(down)
+        own_server.start()
+
+    beside = threading.Thread(target=restart)
+    beside.start()
+    found = together(place, seconds)
+    beside.join()
+    held_against(place, found)
+    # It was in the middle of the work, and the work went on.
+    assert 0 < met[0] < own_server.rows(place)
+
+
+def endless(place: str, number: int) -> None:
+    written(place, number, 3600.0)
+
+
+def test_a_killed_writer_leaves_a_whole_store(new_place: Callable[[], str]) -> None:
+    place = new_place()
     context = multiprocessing.get_context("fork")
     draw = random.Random(7)
     for round_ in range(2):
-        workers = [context.Process(target=endless, args=(path, n)) for n in range(2)]
+        workers = [context.Process(target=endless, args=(place, n)) for n in range(2)]
         for worker in workers:
             worker.start()
         time.sleep(draw.uniform(0.2, 0.6))
@@ -122,7 +171,7 @@ def test_a_killed_writer_leaves_a_whole_store(tmp_path: Path) -> None:
             assert worker.pid is not None
             os.kill(worker.pid, signal.SIGKILL)
             worker.join()
-        population = open_population(path)
+        population = open_population(place)
         digest = population.add_template(rows_text()).digest
         population.record(fact(digest, 1.0, source=f"after kill {round_}"))
         for entry in population.entries():
@@ -130,6 +179,7 @@ def test_a_killed_writer_leaves_a_whole_store(tmp_path: Path) -> None:
             sources = {f.fact.source for f in population.facts(entry.digest)}
             own = {s.rpartition(" ")[2] for s in sources if s.startswith("process")}
             assert own <= {s.rpartition(" ")[2] for s in sources if s.startswith("all")}
-    with sqlite3.connect(path) as raw:
-        assert raw.execute("pragma integrity_check").fetchone() == ("ok",)
-    assert len([f for f in open_population(path).facts() if "kill" in f.fact.source]) == 2
+    if "://" not in place:
+        with sqlite3.connect(place) as raw:
+            assert raw.execute("pragma integrity_check").fetchone() == ("ok",)
+    assert len([f for f in open_population(place).facts() if "kill" in f.fact.source]) == 2

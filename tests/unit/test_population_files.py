@@ -27,8 +27,8 @@ from formwright.proof.verdict import Proof
 CLOCK = Clock("2026-01-01T00:00:00+00:00")
 
 
-def opened() -> Population:
-    return open_population(":memory:", clock=CLOCK)
+def opened(place: str = ":memory:") -> Population:
+    return open_population(place, clock=CLOCK)
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +61,11 @@ def files(folder: Path) -> dict[str, str]:
     return {str(p.relative_to(folder)): p.read_text() for p in found}
 
 
-def test_an_export_comes_back_as_it_was(population: Population, tmp_path: Path) -> None:
+def test_an_export_comes_back_as_it_was(
+    population: Population, tmp_path: Path, new_place: Callable[[], str]
+) -> None:
     assert export_population(population, tmp_path / "a") == 3
-    other = opened()
+    other = opened(new_place())
     found = import_population(other, tmp_path / "a", proof_of)
     assert [e.name for e in found.admitted] == ["rows"]
     assert sorted(e.name for e in found.shelved) == ["f", "split"]
@@ -115,14 +117,18 @@ def test_a_proof_in_a_file_admits_nothing(population: Population, tmp_path: Path
     assert other.entries(shelf=False) == ()
 
 
-def _edit(name: str, change: Callable[[Any], None]) -> Callable[[Path], None]:
+def _edit(name: str, change: Callable[[Any], None], of: str = "rows") -> Callable[[Path], None]:
     def edit(folder: Path) -> None:
-        path = next(folder.glob(f"templates/rows-*/{name}"))
+        path = next(folder.glob(f"templates/{of}-*/{name}"))
         data = json.loads(path.read_text())
         change(data)
         path.write_text(json.dumps(data))
 
     return edit
+
+
+def _named_at_length(data: Any) -> None:
+    data["counterexamples"][0]["condition"] = "x" * 65
 
 
 def _text(folder: Path) -> None:
@@ -151,8 +157,12 @@ def _link(folder: Path) -> None:
         (_edit("facts.json", lambda d: d["facts"][0].update(qualified=True)), "unknown key"),
         (_edit("facts.json", lambda d: d["facts"][0]["work"].pop("threads")), '"threads" is miss'),
         (_edit("facts.json", lambda d: d["facts"].append("x")), "an object is needed"),
+        (_edit("facts.json", lambda d: d["facts"][0]["work"].update(threads=1 << 40)), "2^31"),
+        (_edit("facts.json", lambda d: d["facts"][0].update(machine="a\0b")), "a text is needed"),
+        (_edit("facts.json", lambda d: d["facts"][0].update(source="\ud800")), "a text is needed"),
         (_edit("lineage.json", lambda d: d["lineage"][0].update(parent="x")), "a digest"),
         (_edit("designs.json", lambda d: d.update(designs={})), "a list is needed"),
+        (_edit("counterexamples.json", _named_at_length, "split"), "at most 64"),
         (lambda f: next(f.glob("templates/rows-*/facts.json")).write_text("{"), "not JSON"),
         (lambda f: next(f.glob("templates/rows-*/facts.json")).write_bytes(b"\xff"), "UTF-8"),
         (lambda f: (f / "population.json").unlink(), "no export"),
@@ -180,8 +190,8 @@ def test_all_faults_of_an_export_are_said_at_once(population: Population, tmp_pa
     assert len(caught.value.diagnostics) == 2
 
 
-def test_what_is_kept_as_text_reads_as_it_was_written() -> None:
-    population = opened()
+def test_what_is_kept_as_text_reads_as_it_was_written(new_place: Callable[[], str]) -> None:
+    population = opened(new_place())
     text = rows_text("strange").replace("An agent", "«Agent» ½")
     digest = admitted(population, text)
     assert population.entry(digest).text == text

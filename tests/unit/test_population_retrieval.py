@@ -1,6 +1,7 @@
 """Drawing: by what templates say and not by their names, best first, structures in turn."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from population_samples import (
@@ -25,8 +26,8 @@ GEMV = operator("gemv").contract()
 
 
 @pytest.fixture
-def population() -> Population:
-    return open_population(":memory:", clock=Clock("2026-01-01T00:00:00+00:00"))
+def population(new_place: Callable[[], str]) -> Population:
+    return open_population(new_place(), clock=Clock("2026-01-01T00:00:00+00:00"))
 
 
 def drawn(population: Population, **asked: object) -> list[str]:

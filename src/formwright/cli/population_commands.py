@@ -1,13 +1,12 @@
-"""``formwright population list|show|add|export|import``."""
+"""``formwright population list|show|add|export|import|copy|migrate``."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from formwright.cli.output import HELD, NOT_MET, console, emit_json, status_line
+from formwright.cli.output import HELD, NOT_MET, Json, Quiet, console, emit_json, status_line
 
-Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 Place = Annotated[
     str | None,
     typer.Option(
@@ -32,6 +31,7 @@ def list_(
     ] = False,
     place: Place = None,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """The templates, those of one structure together."""
     from formwright.flow.populating import population_at
@@ -51,6 +51,7 @@ def show(
     template: Annotated[str, typer.Argument(help="A digest (8 digits are enough) or a name.")],
     place: Place = None,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """All that is known of one template: structure, facts, counterexamples, lineage, text."""
     from formwright.flow.populating import population_at
@@ -70,13 +71,14 @@ def add(
     templates: Annotated[list[str], typer.Argument(help="Files, or templates that ship.")],
     place: Place = None,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Prove templates and admit them; what is not proved goes on the shelf (status 1)."""
     from formwright.flow.populating import add_texts, population_at
     from formwright.report.population import print_settled, settled_as_json
 
     population = population_at(place)
-    with status_line() as say:
+    with status_line(quiet) as say:
         settled = add_texts(population, templates, say)
     if json_:
         emit_json(settled_as_json(settled))
@@ -90,6 +92,7 @@ def export(
     folder: Annotated[Path, typer.Argument(help="A new folder, or an export to be replaced.")],
     place: Place = None,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Write the population as files that people can read, review and share."""
     from formwright.flow.populating import population_at
@@ -108,17 +111,61 @@ def import_(
     folder: Annotated[Path, typer.Argument(help="A folder that `population export` wrote.")],
     place: Place = None,
     json_: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Take an export in. What its files say is proved is proved here, or goes on the shelf."""
     from formwright.flow.populating import import_folder, population_at
     from formwright.report.population import imported_as_json, print_imported
 
-    with status_line() as say:
+    with status_line(quiet) as say:
         found = import_folder(population_at(place), folder, say)
     if json_:
         emit_json(imported_as_json(found))
     else:
         print_imported(console(), found)
+    return HELD
+
+
+@population_app.command(
+    "copy", epilog="Example: formwright population copy mine.sqlite postgresql://me@host/shared"
+)
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A population: file or URL.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Another; made if not there.")],
+    json_: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Copy every row of one population into another, of either kind of database.
+
+    Standings, proofs, marks and times stay as they are. Status 1: the two have different figures
+    for one journal entry; those of TO stay.
+    """
+    from formwright.flow.populating import copy_population
+    from formwright.report.population import moved_as_json, print_moved
+
+    with status_line(quiet) as say:
+        moved = copy_population(source, target, say)
+    if json_:
+        emit_json(moved_as_json(moved))
+    else:
+        print_moved(console(), moved)
+    return NOT_MET if moved.copied.differing else HELD
+
+
+@population_app.command("migrate", epilog="Example: formwright population migrate")
+def migrate(place: Place = None, json_: Json = False, quiet: Quiet = False) -> int:
+    """Bring the tables of an earlier version up to date; that version then refuses them.
+
+    A file is brought up to date when it is opened. A database on a server waits for this command.
+    """
+    from formwright.flow.populating import migrate_population
+
+    where, before, after = migrate_population(place)
+    if json_:
+        emit_json({"schema": 1, "population": where, "from": before, "to": after})
+    else:
+        told = f"schema {before} to {after}" if before != after else f"schema {after} already"
+        console().print(f"{where}: {told}", markup=False, soft_wrap=True)
     return HELD
 
 

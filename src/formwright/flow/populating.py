@@ -1,15 +1,19 @@
 """Wiring of the population: where it is, and the verifier that admits to it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from formwright.base.diagnostics import InputError
+from formwright.base.diagnostics import InputError, fail
 from formwright.base.host import data_folder
 from formwright.flow.proving import prove
 from formwright.lang import load_source
 from formwright.population import Entry, Origin, Population, open_population
+from formwright.population.copying import Copied, copy_database
 from formwright.population.importing import Imported, import_population
+from formwright.population.opening import migrate_database, open_database
+from formwright.population.places import place_of
 from formwright.population.settling import Settled, settle
 
 
@@ -63,3 +67,36 @@ def import_folder(
 ) -> Imported:
     """An export, each text that was admitted elsewhere proved here. Raises ``InputError``."""
     return import_population(population, folder, prove, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A copy from one place to another; both are shown without a password."""
+
+    source: str
+    target: str
+    copied: Copied
+
+
+def copy_population(
+    source: str, target: str, progress: Callable[[str], None] = lambda _: None
+) -> Moved:
+    """All rows of ``source``, which is there, into ``target``, which is made when it is not.
+
+    Raises ``InputError``.
+    """
+    taken = open_database(source, make=False)
+    if place_of(source) == place_of(target):
+        raise fail(f"{taken.place.shown} is both source and target", hint="name two populations")
+    given = open_database(target)
+    return Moved(taken.place.shown, given.place.shown, copy_database(taken, given, progress))
+
+
+def migrate_population(place: str | None) -> tuple[str, int, int]:
+    """Brings a store's tables up to date: where it is, the schema that it had, and has.
+
+    Raises ``InputError``.
+    """
+    given = place or default_population()
+    before, after = migrate_database(given)
+    return place_of(given).shown, before, after

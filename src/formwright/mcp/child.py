@@ -25,6 +25,7 @@ STAGE: Final = 300
 PASSED: Final = (
     *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
     *("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "FORMWRIGHT_POPULATION"),
+    *("PGPASSFILE", "PGSERVICEFILE", "PGSSLMODE", "PGSSLROOTCERT"),
     *("LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "OPENBLAS_NUM_THREADS"),
 )
 """Variables that a child gets; keys of services are not among them."""

@@ -18,6 +18,7 @@ from formwright.mcp.child import Ended
 from formwright.mcp.fixed import Fixed
 from formwright.mcp.jobs import Job, Supervisor
 from formwright.mcp.waiting import wait_for
+from formwright.population.places import place_of
 
 INSTRUCTIONS: Final = """\
 Formwright turns templates (families of kernels, in the language fw) into kernels that are proved,
@@ -88,7 +89,7 @@ class Tools:
             found += ended.answer.get("problems", ())
             if ended.state != "done":
                 break
-        places = {"population": self.fixed.population, "out": str(self.fixed.out)}
+        places = {"population": place_of(self.fixed.population).shown, "out": str(self.fixed.out)}
         return answered(shapes.Problems, ended, problems=found, **places)
 
     async def parse(

@@ -1,99 +1,122 @@
-"""Opening the store, and its transactions: many processes read and write one store at once.
+"""Transactions of the store: many processes read and write one store at once.
 
 On SQLite a writer takes the lock before it reads (``BEGIN IMMEDIATE``: a transaction that reads
 first and writes later fails when another one wrote in between), readers see the last commit (WAL),
-and whoever meets a lock waits for it. Connections are opened for each transaction, so that threads
-and forked processes share none.
+and whoever meets a lock waits for it. Connections are opened for each transaction.
+
+On PostgreSQL a reader has one snapshot (``REPEATABLE READ``), a writer waits for the rows of others
+(``READ COMMITTED`` and unique keys). What the server aborts, and what is cut off when it restarts,
+is tried again (``passing``). A forked process takes no connection over.
 """
 
+import os
 import random
 import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from weakref import WeakSet
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import (
-    ArgumentError,
-    DBAPIError,
-    IntegrityError,
-    NoSuchModuleError,
-    OperationalError,
-    ProgrammingError,
-)
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool, StaticPool
 
-from formwright.base.diagnostics import InputError, fail
-from formwright.population.tables import SCHEMA, about, metadata
+from formwright.base.diagnostics import fail
+from formwright.population.passing import passes
+from formwright.population.places import Place
 
 T = TypeVar("T")
 
-WAIT = 120.0
-"""Seconds that a transaction waits for others, all tries together."""
+WAIT: Final = 120.0
+"""Seconds that a transaction waits for others, or for its server, all tries together."""
 
-MAKERS = 8
-"""Times that tables are looked for, or made."""
+OPENING: Final = 10.0
+"""Seconds that a server has to answer when a place is opened: it may be restarting."""
 
-MEMORY = ":memory:"
-_WRITES = "formwright_writes"
-_APPLICATION = 0x46575250
-"""``application_id`` of our files ("FWRP"): another program's database is not written to."""
+PAUSE: Final = 1.0
+"""The longest pause between two tries, in seconds."""
 
+KEPT: Final = 2
+"""Connections to a server that are kept for the next transaction; more are opened when needed."""
 
-def open_engine(path_or_url: str | Path) -> Engine:
-    """An engine for a file, ``:memory:`` (for one thread) or a database URL of SQLAlchemy.
+_WRITES: Final = "formwright_writes"
 
-    Its tables are there.
-
-    Raises ``InputError`` when it cannot be opened or is no population of this version.
-    """
-    shown = str(path_or_url)
-    engine = _engine(shown)
-    try:
-        _made(engine)
-    except DBAPIError as error:
-        raise fail(f"cannot open the population {shown}: {error.orig}", hint=_HINT) from error
-    except InputError as error:
-        told = error.diagnostics[0]
-        raise fail(f"{shown}: {told.message}", hint=told.hint) from error
-    return engine
+_SERVER: Final[dict[str, Any]] = {
+    "connect_timeout": 10,
+    "application_name": "formwright",
+    # A machine that is gone says nothing: it is asked, and given up after a minute.
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    # Statements that are prepared on one connection fail behind a pooler.
+    "prepare_threshold": None,
+}
+_IDLE: Final = "set idle_in_transaction_session_timeout = '60s'"
+"""A writer that was stopped in the middle does not hold its rows for ever."""
 
 
-_HINT = "give the path of a population, or of a file that is not there yet"
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An engine and the place that it is at; ``wait`` bounds all tries of a transaction."""
+
+    engine: Engine
+    place: Place
+    opened: bool = True
+    wait: float = WAIT
 
 
-def _engine(shown: str) -> Engine:
-    if "://" not in shown:
-        return _sqlite(shown)
-    try:
-        url = make_url(shown)
-        if url.get_backend_name() == "sqlite":
-            return _sqlite(url.database or MEMORY)
-        return create_engine(url, poolclass=NullPool)
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
-        raise fail(
-            f"cannot open the population {shown.partition('://')[0]}://…: {error}",
-            hint="give the path of a file, or a URL whose driver is installed",
-        ) from error
+def engine_of(place: Place) -> Engine:
+    """Nothing is connected yet. Raises ``InputError`` where the driver or the folder lacks."""
+    return _server(place) if place.is_server else _sqlite(place)
 
 
-def _sqlite(name: str) -> Engine:
-    if name == MEMORY:
+def _sqlite(place: Place) -> Engine:
+    path = place.file
+    if path is None:
         engine = create_engine("sqlite://", poolclass=StaticPool)
     else:
-        path = Path(name).expanduser().resolve()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise fail(f"cannot open the population {name}: {error.strerror}", hint=_HINT) from None
-        url = make_url("sqlite://").set(database=str(path))
-        engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": WAIT})
+            told = f"cannot open the population {place.shown}: {error.strerror}"
+            raise fail(told, hint="give a file in a folder that can be written") from None
+        engine = create_engine(place.url, poolclass=NullPool, connect_args={"timeout": WAIT})
     event.listen(engine, "connect", _connected)
     event.listen(engine, "begin", _begun)
     return engine
+
+
+def _server(place: Place) -> Engine:
+    try:
+        # What the URL says itself goes before.
+        settings = {k: v for k, v in _SERVER.items() if k not in place.url.query}
+        engine = create_engine(
+            place.url,
+            isolation_level="READ COMMITTED",
+            pool_size=KEPT,
+            max_overflow=-1,
+            connect_args=settings,
+        )
+    except ModuleNotFoundError as error:
+        told = f"cannot open the population {place.shown}: the package {error.name} is missing"
+        raise fail(told, hint="pip install 'formwright[postgresql]'") from None
+    event.listen(engine, "connect", _served)
+    _SERVERS.add(engine)
+    return engine
+
+
+_SERVERS: Final[WeakSet[Engine]] = WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """In a forked child: connections are the parent's, who goes on with them."""
+    for engine in tuple(_SERVERS):
+        engine.dispose(close=False)
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _connected(connection: Any, _record: Any) -> None:
@@ -108,80 +131,58 @@ def _begun(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def read(engine: Engine, work: Callable[[Connection], T]) -> T:
+def _served(connection: Any, _record: Any) -> None:
+    connection.execute(_IDLE)
+    connection.commit()
+
+
+def read(database: Database, work: Callable[[Connection], T]) -> T:
     """``work`` on one snapshot of the store."""
-    return _tried(engine, work, writes=False)
+    options: dict[str, Any] = {_WRITES: False}
+    if database.place.is_server:
+        options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    return _tried(database, work, options)
 
 
-def write(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """``work`` as one transaction: all of it or nothing. It may be called again, so it must have
-    no effect but on its connection."""
-    return _tried(engine, work, writes=True)
+def write(database: Database, work: Callable[[Connection], T]) -> T:
+    """``work`` as one transaction: all of it or nothing.
+
+    It may be called again, also after it was committed, so it has no effect but on its connection,
+    and done twice it is as done once.
+    """
+    return _tried(database, work, {_WRITES: True})
 
 
-def _tried(engine: Engine, work: Callable[[Connection], T], *, writes: bool) -> T:
-    end = time.monotonic() + WAIT
+def _tried(database: Database, work: Callable[[Connection], T], options: dict[str, Any]) -> T:
+    began = time.monotonic()
     pause = 0.01
     while True:
         try:
-            with engine.connect() as plain:
-                connection = plain.execution_options(**{_WRITES: writes})
+            with database.engine.connect() as plain:
+                connection = plain.execution_options(**options)
                 with connection.begin():
                     return work(connection)
-        except OperationalError as error:
-            # The busy handler is not asked in every case (a log that is being recovered).
-            if not _busy(error) or time.monotonic() > end:
+        except DBAPIError as error:
+            if not passes(error, opened=database.opened):
                 raise
+            if time.monotonic() - began > database.wait:
+                raise _gone(database, error) from None
             time.sleep(pause * random.uniform(0.5, 1.5))
-            pause = min(2 * pause, 0.5)
+            pause = min(2 * pause, PAUSE)
 
 
-def _busy(error: OperationalError) -> bool:
-    told = str(error.orig)
-    return "locked" in told or "busy" in told
-
-
-def _made(engine: Engine) -> None:
-    """Tables, made once: where writers do not wait for one another, who comes second fails and
-    finds them there when it looks again."""
-    for _ in range(MAKERS):
-        try:
-            return write(engine, _prepare)
-        except (IntegrityError, ProgrammingError) as error:
-            met = error
-    raise met
-
-
-def _prepare(connection: Connection) -> None:
-    """Tables where there are none; a store of another version or program is refused."""
-    if connection.dialect.name == "sqlite":
-        _ours(connection)
-    metadata.create_all(connection)
-    query = select(about.c.value).where(about.c.name == "schema")
-    found = connection.execute(query).scalar_one_or_none()
-    if found is None:
-        connection.execute(insert(about).values(name="schema", value=str(SCHEMA)))
-    elif found != str(SCHEMA):
-        raise fail(
-            f"a population of schema {found}; this version has schema {SCHEMA}",
-            hint="export it with the version that wrote it, and import the files",
-        )
-
-
-def _ours(connection: Connection) -> None:
-    number = connection.exec_driver_sql("pragma application_id").scalar_one()
-    if number == _APPLICATION:
-        return
-    if number or inspect(connection).get_table_names():
-        raise fail("a database of another program", hint=_HINT)
-    connection.exec_driver_sql(f"pragma application_id={_APPLICATION}")
+def _gone(database: Database, error: DBAPIError) -> Exception:
+    """After all tries. The error's own text has statements and values in it: only what the database
+    said is passed on."""
+    place = database.place
+    said = place.told(str(error.orig)).strip().replace("\n", "; ")
+    hint = "see that it is there; the same command goes on from what was kept"
+    return fail(f"the population {place.shown} gave no answer: {said}", hint=hint)
 
 
 def use_wal(engine: Engine) -> None:
     """Readers beside a writer: kept in the file, so asked for once. A store where it cannot be had
     (a network file system) works without."""
-    if engine.dialect.name != "sqlite":
-        return
     connection = engine.raw_connection()
     try:
         cursor = connection.cursor()

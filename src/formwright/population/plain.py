@@ -11,9 +11,12 @@ from typing import Any
 from formwright.base.diagnostics import Diagnostic
 from formwright.population.chips import ChipKey
 from formwright.population.entries import SEEN, Design, Fact, Held, Met, Step, Work
+from formwright.population.rows import is_storable
 
 TEXT = 64 * 1024
 """Characters of one text under a key."""
+NAME = 64
+"""Characters of a word that a column has."""
 MANY = 4096
 """Values in one list or mapping."""
 
@@ -35,7 +38,11 @@ Check = Callable[[Any], bool]
 
 
 def _text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= TEXT
+    return isinstance(value, str) and len(value) <= TEXT and is_storable(value)
+
+
+def _name(value: Any) -> bool:
+    return _text(value) and len(value) <= NAME
 
 
 def _digest(value: Any) -> bool:
@@ -44,6 +51,10 @@ def _digest(value: Any) -> bool:
 
 def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
+
+
+def _count(value: Any) -> bool:
+    return _whole(value) and 0 <= value < 1 << 31
 
 
 def _number(value: Any) -> bool:
@@ -66,9 +77,10 @@ def _texts(value: Any) -> bool:
 
 _KINDS: Mapping[str, tuple[Check, str]] = {
     "text": (_text, "a text"),
+    "name": (_name, f"a text of at most {NAME} characters"),
     "digest": (_digest, "a digest of 64 hexadecimal digits"),
     "parent": (lambda v: v == "" or _digest(v), "a digest, or empty"),
-    "whole": (_whole, "an integer"),
+    "count": (_count, "an integer from 0 to 2^31 - 1"),
     "number": (_number, "a finite number"),
     "number?": (_perhaps(_number), "a finite number or null"),
     "truth": (lambda v: isinstance(v, bool), "true or false"),
@@ -87,7 +99,7 @@ _WORK = {
     "operator": "text",
     "extents": "wholes",
     "dtypes": "words",
-    "threads": "whole",
+    "threads": "count",
 }
 STEP = {
     "child": "digest",
@@ -119,7 +131,7 @@ DESIGN = _AROUND | {
 HELD = _AROUND | {"structure": "text", "held": "truth", "detail": "text"}
 MET = {
     "template": "digest",
-    "condition": "text",
+    "condition": "name",
     "text": "text",
     "values": "point",
     "replayed": "truth",

@@ -42,6 +42,22 @@ def dumped(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
+def storable(value: Any) -> Any:
+    """``value`` as every database keeps it: no NUL (PostgreSQL has none in texts), no lone
+    surrogate (no UTF-8 has one). Words of agents may have either."""
+    if not isinstance(value, str) or is_storable(value):
+        return value
+    return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def is_storable(text: str) -> bool:
+    """Whether every database keeps ``text`` as it is."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
+
+
 def signature_text(signature: Signature | None) -> str:
     return "" if signature is None else dumped({p: list(w) for p, w in signature.parts()})
 

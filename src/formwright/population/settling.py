@@ -43,12 +43,15 @@ def settle(population: Population, key: str, prove: Prove, source: str = "") -> 
         proof = prove(template)
     except InputError as error:
         reasons = tuple(d.message for d in error.diagnostics)
-        return Settled(population.shelve(entry.digest, "; ".join(reasons)), None, reasons)
+        shelved = population.shelve(entry.digest, "; ".join(reasons), unless_proved=True)
+        return Settled(shelved, None, reasons)
     reasons = why_not(template, proof)
     if not reasons:
         return Settled(population.admit(entry.digest, proof), proof)
     population.record(*counterexamples(entry.digest, proof, source))
-    entry = population.shelve(entry.digest, "; ".join(reasons), verdict=proof.verdict)
+    # Another process may have come further with it, in the time that this one took.
+    told = "; ".join(reasons)
+    entry = population.shelve(entry.digest, told, verdict=proof.verdict, unless_proved=True)
     return Settled(entry, proof, reasons)
 
 

@@ -1,12 +1,11 @@
 """The population: what joins it, what is told of its templates, what is drawn from it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Table, select, update
 
 from formwright.base.diagnostics import Diagnostic, InputError, fail, nearest
 from formwright.contract.contract import Contract
@@ -15,7 +14,7 @@ from formwright.ir.template import Template
 from formwright.population import rows, tables
 from formwright.population.admission import kept_proof, proof_digest, why_not
 from formwright.population.chips import ChipKey
-from formwright.population.engine import open_engine, read, use_wal, write
+from formwright.population.engine import Database, read, write
 from formwright.population.entries import (
     Clock,
     Design,
@@ -28,6 +27,8 @@ from formwright.population.entries import (
     Origin,
     Step,
 )
+from formwright.population.keeping import keep, keep_steps, row_of
+from formwright.population.opening import open_database
 from formwright.population.retrieval import (
     SEATS,
     Alike,
@@ -46,14 +47,15 @@ from formwright.proof.verdict import Proof
 NOT_PROVED = "not proved yet"
 
 
-def open_population(path_or_url: str | Path, *, clock: Clock | None = None) -> "Population":
-    """The population in a file (made when it is not there), ``:memory:``, or at a database URL.
+def open_population(
+    path_or_url: str | Path, *, clock: Clock | None = None, make: bool = True
+) -> "Population":
+    """The population in a file, ``:memory:``, or at a URL ``postgresql://USER@HOST/DATABASE``.
 
-    Raises ``InputError`` where there is something else at that place.
+    One that is not there is made, unless ``make`` is false. Raises ``InputError`` where there is
+    something else at that place, or nothing that answers.
     """
-    engine = open_engine(path_or_url)
-    use_wal(engine)
-    return Population(engine, clock or Clock())
+    return Population(open_database(path_or_url, make=make), clock or Clock())
 
 
 class Population:
@@ -63,9 +65,14 @@ class Population:
     stopped and goes on may tell everything again.
     """
 
-    def __init__(self, engine: Engine, clock: Clock) -> None:
-        self._engine = engine
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
         self._clock = clock
+
+    @property
+    def place(self) -> str:
+        """Where it is, as people may see it: a URL without its password."""
+        return self._database.place.shown
 
     # Templates
 
@@ -92,10 +99,10 @@ class Population:
         row |= {"proof": "", "proof_digest": "", "context": "", "created": self._clock.now()}
 
         def work(connection: Connection) -> None:
-            _put(connection, tables.entries, "digest", row)
-            _trace(connection, self._steps(row["digest"], origin))
+            keep(connection, tables.entries, row)
+            keep_steps(connection, self._steps(row["digest"], origin))
 
-        write(self._engine, work)
+        write(self._database, work)
         return self.entry(row["digest"])
 
     def admit(self, key: str, proof: Proof) -> Entry:
@@ -125,11 +132,19 @@ class Population:
         )
         return self.entry(entry.digest)
 
-    def shelve(self, key: str, reason: str, *, verdict: str = "none") -> Entry:
-        """Puts an entry on the shelf, or marks anew why it stands there."""
+    def shelve(
+        self, key: str, reason: str, *, verdict: str = "none", unless_proved: bool = False
+    ) -> Entry:
+        """Puts an entry on the shelf, or marks anew why it stands there.
+
+        ``unless_proved``: what somebody proved meanwhile, under the rules of now, stays as it is.
+        """
         entry = self.entry(key)
         cleared = {"proof": "", "proof_digest": "", "context": ""}
-        self._update(entry.digest, place="shelf", reason=reason, verdict=verdict, **cleared)
+        column = tables.entries.c
+        only = [column.context != rows.context()] if unless_proved else []
+        told = {"place": "shelf", "reason": reason, "verdict": verdict, **cleared}
+        self._update(entry.digest, *only, **told)
         return self.entry(entry.digest)
 
     def entry(self, key: str) -> Entry:
@@ -140,7 +155,8 @@ class Population:
         column = tables.entries.c
         by = [column.digest == key, column.name == key]
         if len(key) >= 8 and all(c in "0123456789abcdef" for c in key):
-            by.append(column.digest.startswith(key))
+            # As a range, which every database looks up by the key's index, whatever its locale.
+            by.append((column.digest >= key) & (column.digest < key + "g"))
         for condition in by:
             query = select(tables.entries).where(condition).order_by(column.digest)
             found = self._rows(query)
@@ -164,7 +180,7 @@ class Population:
 
     def descend(self, child: str, origin: Origin) -> None:
         """Tells how ``child`` (a digest) came about; telling it again changes nothing."""
-        write(self._engine, lambda c: _trace(c, self._steps(child, origin)))
+        write(self._database, lambda c: keep_steps(c, self._steps(child, origin)))
 
     def lineage(self, key: str) -> tuple[Step, ...]:
         """The steps that led to an entry: its own first, then those of its parents, and so on."""
@@ -182,7 +198,7 @@ class Population:
         Raises ``InputError`` where one is of no template here.
         """
         now = self._clock.now()
-        made = [_row_of(s, now) for s in seen]
+        made = [row_of(s, now) for s in seen]
 
         def work(connection: Connection) -> None:
             asked = {row["template"] for _, row in made}
@@ -190,10 +206,11 @@ class Population:
             missing = asked - set(connection.execute(query).scalars())
             if missing:
                 raise fail(f"the population has no template {', '.join(sorted(missing))}")
-            for table, row in made:
-                _put(connection, table, "key", row)
+            # In one order: two that tell the same do not wait for one another in a circle.
+            for table, row in sorted(made, key=lambda m: (m[0].name, m[1]["key"])):
+                keep(connection, table, row)
 
-        write(self._engine, work)
+        write(self._database, work)
 
     def facts(
         self,
@@ -291,10 +308,10 @@ class Population:
             shown = (t for t in tables.metadata.sorted_tables if t is not tables.about)
             return {t.name: len(connection.execute(select(t.c[0])).all()) for t in shown}
 
-        return read(self._engine, work)
+        return read(self._database, work)
 
     def _rows(self, query: Any) -> Sequence[Any]:
-        return read(self._engine, lambda c: c.execute(query).mappings().all())
+        return read(self._database, lambda c: c.execute(query).mappings().all())
 
     def _seen(self, table: Table, key: str | None, contract: str | None) -> Sequence[Any]:
         query = select(table).order_by(table.c.created, table.c.key)
@@ -304,9 +321,11 @@ class Population:
             query = query.where(table.c.contract == contract)
         return self._rows(query)
 
-    def _update(self, key: str, **values: str) -> None:
-        statement = update(tables.entries).where(tables.entries.c.digest == key).values(**values)
-        write(self._engine, lambda c: c.execute(statement))
+    def _update(self, key: str, *only: Any, **values: str) -> None:
+        told = {name: rows.storable(value) for name, value in values.items()}
+        statement = update(tables.entries).where(tables.entries.c.digest == key, *only)
+        statement = statement.values(**told)
+        write(self._database, lambda c: c.execute(statement))
 
     def _steps(self, child: str, origin: Origin | None) -> list[Step]:
         if origin is None:
@@ -332,43 +351,12 @@ class Population:
                 front = sorted(reached)
             return tuple(found)
 
-        return read(self._engine, work)
+        return read(self._database, work)
 
 
 def _problem(contract: Contract) -> str:
     line, stages = workload_of(contract)
     return problem_of((line, *stages))
-
-
-def _put(connection: Connection, table: Table, key: str, row: Mapping[str, Any]) -> None:
-    """Adds a row unless it is there. Where writers do not wait for one another, another one may
-    come between: its row stands."""
-    column = table.c[key]
-    if connection.execute(select(column).where(column == row[key])).first() is not None:
-        return
-    try:
-        with connection.begin_nested():
-            connection.execute(insert(table).values(**row))
-    except IntegrityError:
-        if connection.execute(select(column).where(column == row[key])).first() is None:
-            raise
-
-
-def _trace(connection: Connection, steps: Sequence[Step]) -> None:
-    for step in steps:
-        _put(connection, tables.steps, "key", rows.step_row(step))
-
-
-def _row_of(seen: Fact | Design | Met | Held, now: str) -> tuple[Table, dict[str, Any]]:
-    match seen:
-        case Fact():
-            return tables.facts, rows.fact_row(seen, now)
-        case Design():
-            return tables.designs, rows.design_row(seen, now)
-        case Met():
-            return tables.met, rows.met_row(seen, now)
-        case Held():
-            return tables.held, rows.held_row(seen, now)
 
 
 def _standing(fact: Fact, chip: ChipKey | None, machine: str | None) -> KeptFact:

@@ -1,12 +1,12 @@
 """The rows of the store. Portable: nothing here is of one database only.
 
 Every row has a digest of its content as its key, so that the same thing told twice, by one process
-or by two, is one row.
+or by two, is one row. Who changes a table adds a step to ``migrations`` and one to ``SCHEMA``.
 """
 
 from sqlalchemy import Boolean, Column, Float, Index, Integer, MetaData, String, Table, Text
 
-SCHEMA = 1
+SCHEMA = 2
 
 metadata = MetaData()
 
@@ -37,6 +37,7 @@ entries = Table(
     Column("context", String(64), nullable=False),
     Column("created", String(32), nullable=False),
     Index("entries_by_problem", "problem", "niche"),
+    Index("entries_by_name", "name"),
 )
 
 steps = Table(

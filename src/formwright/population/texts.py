@@ -25,6 +25,8 @@ def described(text: str, language: str, name: str, interface: str) -> dict[str, 
     """
     if language not in LANGUAGES:
         raise fail(f"no language {language}", hint=f"languages: {', '.join(LANGUAGES)}")
+    if not rows.is_storable(text):
+        raise fail("the text has a NUL or half a character in it", hint="save the file as UTF-8")
     if len(text.encode()) > TEXT_BYTES:
         raise fail(f"the text is larger than {TEXT_BYTES} bytes")
     found = {"language": language, "text": text, "sha256": rows.text_digest(text)}

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
+from formwright.flow.populating import Moved
 from formwright.population.entries import Entry, Step
 from formwright.population.export import entry_data
 from formwright.population.importing import Imported
@@ -13,6 +13,7 @@ from formwright.population.plain import told
 from formwright.population.settling import Settled
 from formwright.population.store import Population
 from formwright.population.telling import fact_line, met_line, standing_line
+from formwright.report.tables import print_table, print_title
 
 
 def list_as_json(population: Population, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -66,13 +67,11 @@ def print_list(console: Console, entries: Sequence[Entry]) -> None:
     if not entries:
         console.print("no templates; formwright population add NAME puts one in")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("template", "digest", "problem", "niche", "standing"):
-        table.add_column(heading)
+    rows = []
     for entry in sorted(entries, key=lambda e: (e.problem, e.niche, e.created, e.digest)):
         problem, niche = entry.problem[:8] or "-", entry.niche[:8] or "-"
-        table.add_row(entry.name, entry.digest[:12], problem, niche, _standing(entry))
-    console.print(table)
+        rows.append((entry.name, entry.digest[:12], problem, niche, _standing(entry)))
+    print_table(console, ("template", "digest", "problem", "niche", "standing"), rows)
 
 
 def _standing(entry: Entry) -> str:
@@ -84,7 +83,7 @@ def _standing(entry: Entry) -> str:
 
 def print_entry(console: Console, population: Population, entry: Entry) -> None:
     """Standing, structure, what was seen, where it comes from, and the text."""
-    console.print(f"[bold]{entry.name}[/bold] {entry.digest[:16]}")
+    print_title(console, entry.name, f" {entry.digest[:16]}")
     _lines(console, [standing_line(entry)])
     if entry.proof is not None:
         count = len(entry.proof["obligations"])
@@ -114,7 +113,8 @@ def _step(step: Step) -> str:
 
 def _section(console: Console, heading: str, lines: Sequence[str]) -> None:
     if lines:
-        console.print(f"\n[bold]{heading}[/bold]")
+        console.print()
+        print_title(console, heading)
         _lines(console, lines)
 
 
@@ -135,3 +135,29 @@ def print_imported(console: Console, found: Imported) -> None:
         f"{len(found.known)} known before"
     )
     _lines(console, [f"{e.name}: {standing_line(e)}" for e in found.shelved])
+
+
+def moved_as_json(moved: Moved) -> dict[str, Any]:
+    """Rows by table, entries whose standing was taken over, facts that the target has otherwise."""
+    copied = moved.copied
+    return {
+        "schema": 1,
+        "from": moved.source,
+        "to": moved.target,
+        "rows": {t: {"new": copied.new[t], "known": copied.known[t]} for t in copied.new},
+        "raised": list(copied.raised),
+        "differing": list(copied.differing),
+    }
+
+
+def print_moved(console: Console, moved: Moved) -> None:
+    """One line a table, then what the two said differently."""
+    copied = moved.copied
+    _lines(console, [f"{moved.source} to {moved.target}"])
+    told = ((t, copied.new[t], copied.known[t]) for t in copied.new)
+    _lines(console, [f"  {t}: {new} new, {known} known before" for t, new, known in told])
+    if copied.raised:
+        _lines(console, [f"  {len(copied.raised)} entries stand higher than before"])
+    if copied.differing:
+        told_otherwise = f"  {len(copied.differing)} facts have another figure here, which stays: "
+        _lines(console, [told_otherwise + ", ".join(k[:12] for k in copied.differing)])

@@ -1,0 +1,1 @@
+"""One module for each step: from the schema before to that of its name."""
