@@ -1,12 +1,14 @@
 """An agent's part in a run: lineage, generations, what was spent."""
 
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from formwright.flow.agent_results import AgentResult
+from formwright.report.tables import print_table
+
+_HEADINGS: Final = ("", "in", "from", "by", "verdict", "best time", "template")
+_RIGHT: Final = frozenset(map(_HEADINGS.index, ("", "in", "best time")))
 
 
 def print_agent(console: Console, result: AgentResult) -> None:
@@ -15,14 +17,9 @@ def print_agent(console: Console, result: AgentResult) -> None:
     console.print(f"\ntemplates, proposed by {result.proposer}", markup=False, style="bold")
     if result.before:
         console.print(f"  {result.before}", markup=False, soft_wrap=True)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("", "in", "from", "by", "verdict", "best time", "template"):
-        right = heading in ("", "in", "best time")
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
     numbers = {m["digest"]: str(n) for n, m in reversed([*enumerate(result.lineage, 1)])}
-    for number, made in enumerate(result.lineage, 1):
-        table.add_row(*(Text(cell) for cell in (str(number), *_row(made, numbers))))
-    console.print(table)
+    rows = [(str(number), *_row(made, numbers)) for number, made in enumerate(result.lineage, 1)]
+    print_table(console, _HEADINGS, rows, _RIGHT)
     for number, generation in enumerate(result.generations, 1):
         console.print(f"  generation {number}: {_told(generation)}", markup=False, soft_wrap=True)
     console.print(

@@ -3,12 +3,13 @@
 from rich.console import Console
 
 from formwright.qualify.requalify import Requalification
+from formwright.report.tables import print_title
 
 
 def print_requalification(console: Console, result: Requalification) -> None:
     """What changed and which evidence that voids; then the checks that were run again."""
     verdict = "held" if result.held else "not met"
-    console.print(f"[bold]{result.folder.name}: {verdict}[/bold]")
+    print_title(console, f"{result.folder.name}: {verdict}")
     for change in result.changes:
         console.print(
             f"  {change.fact} changed: {change.recorded} -> {change.now}",

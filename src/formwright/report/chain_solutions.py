@@ -8,6 +8,7 @@ from formwright.flow.chain_solving import SolvedChain
 from formwright.milp.progressive import StepSolution
 from formwright.milp.solve import Solution
 from formwright.report.solutions import seconds_text, solution_as_json
+from formwright.report.tables import print_title
 
 
 def solved_as_json(solved: SolvedChain) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def print_solved(console: Console, solved: SolvedChain) -> None:
         console.print(text, markup=False, soft_wrap=True)
 
     for step in solved.chain.steps:
-        console.print(f"[bold]{step.name}[/bold]: {_cost(step.solution)}", soft_wrap=True)
+        print_title(console, step.name, f": {_cost(step.solution)}")
         say(f"  added     {', '.join(step.added) or 'nothing'}")
         if step.carried:
             say(f"  carried   {', '.join(step.carried)}")
@@ -63,7 +64,7 @@ def print_solved(console: Console, solved: SolvedChain) -> None:
         say(f"{last.status}{conflict if last.conflict else ''} {last.note}".rstrip())
         return
     picked = ", ".join(f"{n} = {v}" for n, v in last.assignment.items())
-    console.print(f"[bold]{solved.name}[/bold]: {picked}", soft_wrap=True)
+    print_title(console, solved.name, f": {picked}")
     say(f"  objective {_cost(last)} (modelled); {solved.chain.seconds:.2f} s")
     if solved.monolithic is not None:
         same = "the same" if solved.held else "another"

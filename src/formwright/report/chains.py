@@ -6,7 +6,7 @@ from typing import TextIO
 
 from formwright.proof.chains import ChainProof, StepProof
 from formwright.proof.verdict import Obligation
-from formwright.report.plain import bold, columns
+from formwright.report.plain import bold, print_rows, stream_width
 from formwright.report.proofs import print_open
 
 _HEADINGS = ("step", "obligations", "verdict", "evidence", "seconds")
@@ -19,17 +19,16 @@ def print_chain(proof: ChainProof, out: TextIO) -> None:
     rows = [_row(s.name, _shown(s), s.proof.obligations if s.proof else ()) for s in proof.steps]
     composition = proof.composition
     rows.append(_row("composition", composition.verdict, composition.obligations))
-    heading, *lines = columns([_HEADINGS, *rows], _NUMBERS)
-    print(bold(heading, out), *lines, sep="\n", file=out)
+    print_rows(_HEADINGS, rows, _NUMBERS, out)
     for o in _all(proof):
         if o.verdict != "proved" and o.condition != "inherited":
             print_open(o, out)
     title = "theorem" if proof.verdict == "proved" else "not proved"
-    print(f"\n{bold(title, out)}", *_wrapped(composition.theorem, ""), sep="\n", file=out)
+    print(f"\n{bold(title, out)}", *_wrapped(composition.theorem, "", out), sep="\n", file=out)
     if proof.verdict == "proved":
         print(f"\n{bold('assuming', out)}", file=out)
         for a in composition.assumptions:
-            print(*_wrapped(f"{a.name} ({a.of}): {a.text}", "  "), sep="\n", file=out)
+            print(*_wrapped(f"{a.name} ({a.of}): {a.text}", "  ", out), sep="\n", file=out)
     obligations = list(_all(proof))
     reused = sum(o.reused for o in obligations)
     again = f", {reused} reused" if reused else ""
@@ -58,7 +57,8 @@ def _all(proof: ChainProof) -> Iterator[Obligation]:
     yield from proof.composition.obligations
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def _wrapped(text: str, indent: str, out: TextIO) -> list[str]:
+    width = min(_WIDTH, stream_width(out) or _WIDTH)
     return textwrap.wrap(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+        text, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
     )

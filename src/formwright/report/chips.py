@@ -3,9 +3,9 @@
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from formwright.chip import Chip, Field
+from formwright.report.tables import print_table, print_title
 
 _SCALES = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
 
@@ -35,17 +35,15 @@ def _field(field: Field) -> dict[str, Any]:
 
 def print_chip(console: Console, chip: Chip) -> None:
     """A row for each field: value, spread of repeated runs, source, date."""
-    console.print(f"[bold]{chip.name}[/bold] {chip.description}", soft_wrap=True)
+    print_title(console, chip.name, f" {chip.description}")
     if chip.cpu:
         console.print(f"{chip.cpu}; {' '.join(chip.isa)}", markup=False, soft_wrap=True)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("field", "value", "spread", "source"):
-        table.add_column(heading, justify="right" if heading in ("value", "spread") else "left")
+    rows = []
     for name, field in chip.fields.items():
         spread = "" if field.spread is None else f"{float(field.spread) * 100:.1f} %"
         dated = field.source if field.date is None else f"{field.source} ({field.date})"
-        table.add_row(name, _value(field), spread, dated)
-    console.print(table)
+        rows.append((name, _value(field), spread, dated))
+    print_table(console, ("field", "value", "spread", "source"), rows, frozenset((1, 2)))
 
 
 def _value(field: Field) -> str:

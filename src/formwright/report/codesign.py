@@ -7,7 +7,6 @@ from textwrap import fill
 from typing import Any, Final, get_args
 
 from rich.console import Console
-from rich.table import Table
 
 from formwright.base.quantities import Dimension, Quantity, show_quantity
 from formwright.flow.codesign_results import (
@@ -17,6 +16,7 @@ from formwright.flow.codesign_results import (
     PurchaseRow,
     StudyResult,
 )
+from formwright.report.tables import print_table
 
 _DIMENSIONS: dict[str, Dimension] = {d: d for d in get_args(Dimension)}
 
@@ -76,14 +76,14 @@ def _print_sweep(console: Console, ceilings: tuple[CeilingResult, ...]) -> None:
     each = max(1, (console.width - 19) // 10)
     for start in range(0, len(ceilings), each):
         part = ceilings[start : start + each]
-        table = _table(("budget, mm2", *(number(c.budget) for c in part)))
-        table.add_row("area", *(number(c.area) for c in part))
-        table.add_row("best objective", *(number(c.objective) for c in part))
-        table.add_row("gap", *(_percent(c.gap) for c in part))
-        for name in _methods(part):
-            table.add_row(name, *(number(_objective(c, name)) for c in part))
+        rows = [
+            ("area", *(number(c.area) for c in part)),
+            ("best objective", *(number(c.objective) for c in part)),
+            ("gap", *(_percent(c.gap) for c in part)),
+            *((name, *(number(_objective(c, name)) for c in part)) for name in _methods(part)),
+        ]
         console.print()
-        console.print(table)
+        _print_table(console, ("budget, mm2", *(number(c.budget) for c in part)), rows)
 
 
 def _methods(ceilings: tuple[CeilingResult, ...]) -> list[str]:
@@ -108,11 +108,11 @@ def _print_chip(console: Console, result: StudyResult, found: CeilingResult, sai
         console,
         f"  {number(found.area)} mm2, objective {number(found.objective, 7)} (modelled){bound}",
     )
-    table = _table(("field", "start", "chosen"))
-    for name in result.choices:
-        value = found.chip[name]
-        table.add_row(f"  {name}", said.value(name, result.start[name]), said.value(name, value))
-    console.print(table)
+    rows = [
+        (f"  {n}", said.value(n, result.start[n]), said.value(n, found.chip[n]))
+        for n in result.choices
+    ]
+    _print_table(console, ("field", "start", "chosen"), rows)
 
 
 def _print_purchases(console: Console, found: CeilingResult, said: Said) -> None:
@@ -179,14 +179,14 @@ def _print_scenarios(console: Console, found: CeilingResult) -> None:
     headings = ["scenario", "time", "energy", "ratio"]
     headings += ["alone", "loses"] if alone else []
     headings += ["evaluated"] if evaluated else []
-    table = _table(tuple(headings))
+    rows = []
     for s in found.scenarios:
         row = [f"  {s.name}", number(s.time), number(s.energy), number(s.ratio)]
         row += [number(s.alone), _percent(s.loses)] if alone else []
         row += [number(_evaluated(s.designs))] if evaluated else []
-        table.add_row(*row)
+        rows.append(tuple(row))
     console.print()
-    console.print(table)
+    _print_table(console, tuple(headings), rows)
     for each in found.scenarios:
         if each.alone_note:
             _line(
@@ -208,9 +208,8 @@ def _evaluated(designs: tuple[DesignRow, ...]) -> float | None:
 
 
 def _print_methods(console: Console, found: CeilingResult) -> None:
-    table = _table(("method", "objective", "area", "in 1 %", "solves", "to 1 %", "seconds"))
-    for m in found.methods:
-        table.add_row(
+    rows = [
+        (
             f"  {m.method}",
             number(m.objective, 6),
             number(m.area, 4),
@@ -219,8 +218,11 @@ def _print_methods(console: Console, found: CeilingResult) -> None:
             _spread(m.solves_to_best) if m.reached else "never",
             number(median(m.seconds), 2) if m.seconds else "-",
         )
+        for m in found.methods
+    ]
+    headings = ("method", "objective", "area", "in 1 %", "solves", "to 1 %", "seconds")
     console.print()
-    console.print(table)
+    _print_table(console, headings, rows)
     _line(
         console,
         "  in 1 %: runs that came within 1 % of the best of all methods; to 1 %: inner solves"
@@ -279,19 +281,22 @@ def _print_generated(console: Console, rows: Sequence[Mapping[str, Any]]) -> Non
     if not rows:
         return
     variants = [key.removesuffix("_found") for key in rows[0] if key.endswith("_found")]
-    table = _table(("hidden walls", "variant", "found", "solves", "sets of that size"))
+    shown = []
     for hidden in dict.fromkeys(row["hidden"] for row in rows):
         same = [row for row in rows if row["hidden"] == hidden]
         for variant in variants:
-            table.add_row(
+            cells = (
                 f"  {hidden} of {same[0]['walls']}",
                 variant,
                 f"{sum(row[f'{variant}_found'] for row in same)}/{len(same)}",
                 _spread(tuple(row[f"{variant}_solves"] for row in same)),
                 str(same[0]["sets_of_that_size"]),
             )
+            shown.append(cells)
     console.print()
-    console.print(table)
+    _print_table(
+        console, ("hidden walls", "variant", "found", "solves", "sets of that size"), shown
+    )
     _line(console, "  Generated problems; found: the run ended at the best chip of the ceiling.")
 
 
@@ -341,11 +346,11 @@ def _percent(value: float | None) -> str:
     return "0 %" if abs(value) < _NOTHING else f"{value * 100:.2g} %"
 
 
-def _table(headings: tuple[str, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for index, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if index else "left", no_wrap=True)
-    return table
+def _print_table(
+    console: Console, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]
+) -> None:
+    """The first column has names, the others numbers."""
+    print_table(console, headings, rows, frozenset(range(1, len(headings))))
 
 
 def _line(console: Console, text: str, style: str | None = None) -> None:

@@ -5,7 +5,7 @@ from typing import TextIO
 
 from formwright.flow.auditing import Audited, Row
 from formwright.flow.certifying import Certified
-from formwright.report.plain import bold, columns
+from formwright.report.plain import bold, print_rows
 
 
 def print_certified(result: Certified, out: TextIO) -> None:
@@ -24,8 +24,7 @@ def print_certified(result: Certified, out: TextIO) -> None:
         )
         for p in result.parts
     ]
-    heading, *lines = columns([headings, *rows], frozenset(range(1, len(headings))))
-    print(bold(heading, out), *lines, sep="\n", file=out)
+    print_rows(headings, rows, frozenset(range(1, len(headings))), out)
     for part in result.parts:
         for name, reason in part.open:
             print(f"\n{part.template}: {name}\n  {reason}", file=out)
@@ -51,8 +50,7 @@ def print_audit(result: Audited, out: TextIO) -> None:
         )
         for (template, by), members in groups.items()
     ]
-    heading, *lines = columns([headings, *rows], frozenset(range(2, len(headings))))
-    print(bold(heading, out), *lines, sep="\n", file=out)
+    print_rows(headings, rows, frozenset(range(2, len(headings))), out)
     for row in result.rows:
         if row.fault:
             print(f"\n{row.template}: {row.name}\n  {row.fault}", file=out)

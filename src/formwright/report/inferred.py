@@ -6,6 +6,7 @@ from rich.console import Console
 
 from formwright.flow.inferring import Inferred
 from formwright.ir.show import show_expr
+from formwright.report.tables import print_title
 
 
 def inferred_as_json(found: Inferred) -> dict[str, Any]:
@@ -37,11 +38,13 @@ def print_inferred(console: Console, found: Inferred) -> None:
             f"{number:>3}  {show_expr(r.condition)}: {word.get(r.outcome, r.outcome)} {at}".rstrip()
         )
     if found.condition is None:
-        console.print(f"[bold]unresolved[/bold]: {found.reason}")
+        print_title(console, "unresolved", f": {found.reason}")
         return
-    console.print(
-        f"[bold]{show_expr(found.condition)}[/bold]: proved for every extent and team, for"
-        f" {found.safe} points of ({', '.join(found.decisions)})"
+    print_title(
+        console,
+        show_expr(found.condition),
+        f": proved for every extent and team, for {found.safe} points of"
+        f" ({', '.join(found.decisions)})",
     )
     if found.weakest:
         console.print(f"the weakest: all {found.unsafe} points that it shuts out are refuted")
@@ -49,6 +52,4 @@ def print_inferred(console: Console, found: Inferred) -> None:
         console.print(f"not shown to be the weakest: {found.reason}")
     if found.wider is not None:
         exact = "; one iteration more is refuted at each point" if found.wider_exact else ""
-        console.print(
-            f"knowing the extent, proved too: [bold]{show_expr(found.wider)}[/bold]{exact}"
-        )
+        print_title(console, show_expr(found.wider), f": proved too, knowing the extent{exact}")

@@ -5,6 +5,7 @@ from rich.console import Console
 from formwright.contract.relation import told
 from formwright.flow.judging import Judgement
 from formwright.qualify.qualification import OURS, Qualification
+from formwright.report.tables import print_title
 
 
 def print_judgement(console: Console, judged: Judgement) -> None:
@@ -12,7 +13,8 @@ def print_judgement(console: Console, judged: Judgement) -> None:
     verdict = "held" if judged.held else "refused"
     relation = told(judged.contract.relation)
     allowed = f", {relation}" if relation else ""
-    console.print(f"[bold]{judged.name}: {verdict}[/bold] as {judged.contract.operator}{allowed}")
+    what = f" as {judged.contract.operator}{allowed}"
+    print_title(console, f"{judged.name}: {verdict}", what)
     console.print("  template: none, nothing is proved; what follows is tested and measured")
     for name, result in judged.results.items():
         _print_shape(console, name, result)

@@ -5,13 +5,13 @@ from itertools import pairwise
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from formwright.chip.library import Library, MenuField
 from formwright.chip.library_checks import read_fields_of
 from formwright.chip.library_points import shown_value
 from formwright.ir.evaluate import number
 from formwright.ir.show import show_expr
+from formwright.report.tables import print_table, print_title
 
 NOT_MODELLED = "not modelled"
 
@@ -74,16 +74,17 @@ def _field(field: MenuField, missing: str | None) -> dict[str, Any]:
 
 def print_library(console: Console, library: Library) -> None:
     """Fields with their menus, then the area by terms at the chip to start from."""
-    console.print(f"[bold]{library.name}[/bold] {library.description}", soft_wrap=True)
+    print_title(console, library.name, f" {library.description}")
     console.print(f"{library.size:,} chips in the product of the menus", soft_wrap=True)
     missing = without_area(library)
-    table = _table("field", "role", "start", "menu")
+    rows = []
     for field in library.fields:
         role = f"fixed, {NOT_MODELLED}" if field.name in missing else field.role
-        table.add_row(field.name, role, shown_value(field, field.start), shown_menu(field))
-    console.print(table)
+        rows.append((field.name, role, shown_value(field, field.start), shown_menu(field)))
+    print_table(console, ("field", "role", "start", "menu"), rows, frozenset((2,)))
     values = library.values(library.start)
-    console.print(f"\n[bold]area[/bold] {float(library.area(library.start)):.4g} mm2 at the start")
+    console.print()
+    print_title(console, "area", f" {float(library.area(library.start)):.4g} mm2 at the start")
     for term in library.area_terms:
         size = f"{float(number(term.value, values)):.4g} mm2"
         note = f" ({term.error})" if term.error else ""
@@ -92,13 +93,6 @@ def print_library(console: Console, library: Library) -> None:
         console.print(f"{name}: {NOT_MODELLED}: {reason}", markup=False, soft_wrap=True)
     for rule in library.rules:
         console.print(f"rule {rule.name}: {show_expr(rule.condition)}", markup=False)
-
-
-def _table(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        table.add_column(heading, justify="right" if heading == "start" else "left")
-    return table
 
 
 def shown_menu(field: MenuField) -> str:

@@ -4,19 +4,13 @@ import os
 import shutil
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final, TextIO
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from typing import Final, TextIO
 
 _GAP: Final = 2
 _NARROWEST: Final = 12
 """Characters below which a column of words is not folded."""
-
-
-def columns(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> list[str]:
-    """Rows as lines of equally wide columns, two blanks between; ``right`` are set right."""
-    return _lines(rows, [max(len(row[n]) for row in rows) for n in range(len(rows[0]))], right)
+_WORD: Final = 18
+"""Characters of a word that is not broken unless it must be."""
 
 
 def table_lines(
@@ -44,27 +38,16 @@ def table_lines(
     return heads, [line for row in rows for line in _folded(row, widths, right)]
 
 
-def print_table(
-    console: "Console",
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: frozenset[int] = frozenset(),
+def print_rows(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int], out: TextIO
 ) -> None:
-    """A table as wide as the terminal allows; as wide as it is where there is none."""
-    heads, body = table_lines(headings, rows, right, width_of(console))
-    for line in heads:
-        console.print(line, style="bold", markup=False, soft_wrap=True)
-    for line in body:
-        console.print(line, markup=False, soft_wrap=True)
-
-
-def width_of(console: "Console") -> int | None:
-    """Columns of the terminal, or those that COLUMNS asks for; ``None`` for a file or a pipe."""
-    return console.width if console.is_terminal or "COLUMNS" in os.environ else None
+    """A table on ``out``, as wide as its terminal allows."""
+    heads, body = table_lines(headings, rows, right, stream_width(out))
+    print(*(bold(line, out) for line in heads), *body, sep="\n", file=out)
 
 
 def stream_width(stream: TextIO) -> int | None:
-    """As :func:`width_of`, without a console."""
+    """Columns of the terminal, or those that COLUMNS asks for; ``None`` for a file or a pipe."""
     if not stream.isatty() and "COLUMNS" not in os.environ:
         return None
     return shutil.get_terminal_size().columns
@@ -99,7 +82,10 @@ def _least(cells: Sequence[Sequence[str]], n: int, number: bool) -> int:
     heading, *rows = (row[n] for row in cells)
     longest = max((len(word) for word in heading.split()), default=0)
     widest = max((len(cell) for cell in rows), default=0)
-    return max(longest, widest if number else min(widest, _NARROWEST))
+    if number:
+        return max(longest, widest)
+    words = max((len(word) for cell in rows for word in cell.split()), default=0)
+    return max(longest, min(widest, max(_NARROWEST, min(words, _WORD))))
 
 
 def _shared(least: Sequence[int], natural: Sequence[int], width: int) -> list[int]:

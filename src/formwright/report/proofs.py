@@ -4,7 +4,7 @@ from collections import Counter
 from typing import TextIO
 
 from formwright.proof.verdict import Obligation, Proof
-from formwright.report.plain import bold, columns
+from formwright.report.plain import bold, print_rows
 
 _HEADINGS = ("group", "condition", "obligations", "verdict", "evidence", "seconds")
 _NUMBERS = frozenset((_HEADINGS.index("obligations"), _HEADINGS.index("seconds")))
@@ -16,8 +16,7 @@ def print_proof(proof: Proof, out: TextIO) -> None:
     for o in proof.obligations:
         groups.setdefault((o.group, o.condition), []).append(o)
     rows = [_row(group, condition, members) for (group, condition), members in groups.items()]
-    heading, *lines = columns([_HEADINGS, *rows], _NUMBERS)
-    print(bold(heading, out), *lines, sep="\n", file=out)
+    print_rows(_HEADINGS, rows, _NUMBERS, out)
     for o in proof.obligations:
         if o.verdict != "proved":
             print_open(o, out)

@@ -1,9 +1,9 @@
 """Kernels under their roofs as text, and the figures of both as they are printed."""
 
 from rich.console import Console
-from rich.table import Table
 
 from formwright.flow.rooflining import Kernel, Roofline
+from formwright.report.tables import print_table
 from formwright.roofline import LevelUse
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -68,19 +68,18 @@ def _print_kernel(console: Console, kernel: Kernel) -> None:
         markup=False,
         soft_wrap=True,
     )
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("from", "moved", "flop/byte", "of roof", "mostly"):
-        left = heading in ("from", "mostly")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
-    for use in kernel.point.uses:
-        table.add_row(
+    rows = [
+        (
             use.level,
             scaled(use.bytes, "B"),
             "-" if use.intensity is None else f"{use.intensity:.3g}",
             "-" if use.share is None else f"{use.share:.0%}",
             _mostly(kernel, use),
         )
-    console.print(table)
+        for use in kernel.point.uses
+    ]
+    headings = ("from", "moved", "flop/byte", "of roof", "mostly")
+    print_table(console, headings, rows, frozenset((1, 2, 3)))
     if kernel.note:
         console.print(f"  {kernel.note}", markup=False, soft_wrap=True)
     if kernel.point.verdict is not None:

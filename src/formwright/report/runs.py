@@ -1,37 +1,29 @@
 """The table at the end of a run."""
 
 from rich.console import Console
-from rich.table import Table
 
 from formwright.flow.results import Interval, RunResult, WorkloadResult
 from formwright.report.agents import print_agent
+from formwright.report.tables import print_table, print_title
 from formwright.report.tradeoffs import print_tradeoffs
 
 
 def print_run(console: Console, result: RunResult) -> None:
     """A row for each workload: kernel, predicted and measured time, speed-up, artifact."""
     baselines = sorted({n for w in result.workloads for n in w.speedup})
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in (
-        "workload",
-        "shape",
-        "measured",
-        "predicted",
-        *(f"over {n}" for n in baselines),
-    ):
-        left = heading in ("workload", "shape")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
-    for w in result.workloads:
-        shape = "x".join(str(v) for v in w.extents.values())
-        table.add_row(
+    headings = ("workload", "shape", "measured", "predicted", *(f"over {n}" for n in baselines))
+    rows = [
+        (
             w.name,
-            shape,
+            "x".join(str(v) for v in w.extents.values()),
             "-" if w.measured_seconds is None else f"{w.measured_seconds.median * 1e3:.3f} ms",
             "-" if w.predicted_seconds is None else f"{w.predicted_seconds * 1e3:.3f} ms",
             *(_speedup(w.speedup.get(n)) for n in baselines),
         )
+        for w in result.workloads
+    ]
     console.print()
-    console.print(table)
+    print_table(console, headings, rows, frozenset(range(2, len(headings))))
     for w in result.workloads:
         _print_details(console, w)
     if result.agent is not None:
@@ -52,7 +44,8 @@ def _speedup(interval: Interval | None) -> str:
 
 def _print_details(console: Console, w: WorkloadResult) -> None:
     picked = ", ".join(f"{n} = {v}" for n, v in w.assignment.items())
-    console.print(f"\n[bold]{w.name}[/bold]: {w.template or 'nothing qualified'}")
+    console.print()
+    print_title(console, w.name, f": {w.template or 'nothing qualified'}")
     if picked:
         console.print(f"  {picked}", markup=False, soft_wrap=True)
     if w.prediction_error is not None:

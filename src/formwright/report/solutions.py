@@ -8,6 +8,7 @@ from formwright.milp.check import CheckResult
 from formwright.milp.declared import used_as_json
 from formwright.milp.solve import Solution
 from formwright.milp.structures_scenarios import ScenarioSolution
+from formwright.report.tables import print_title
 
 
 def solution_as_json(s: Solution) -> dict[str, Any]:
@@ -38,21 +39,21 @@ def solution_as_json(s: Solution) -> dict[str, Any]:
 def print_solution(console: Console, s: Solution) -> None:
     """The assignment with its objective, bound and gap; or why there is none."""
     if s.status == "infeasible":
-        console.print("[bold]infeasible[/bold]: no design meets the constraints")
+        print_title(console, "infeasible", ": no design meets the constraints")
         console.print(
             f"  these cannot hold together: {', '.join(s.conflict)}", markup=False, soft_wrap=True
         )
         return
     if s.objective is not None:
         picked = ", ".join(f"{n} = {v}" for n, v in s.assignment.items())
-        console.print(f"[bold]{s.status}[/bold]: {picked}")
+        print_title(console, s.status, f": {picked}")
         console.print(
             f"  objective {seconds_text(float(s.objective))} (modelled)",
             markup=False,
             soft_wrap=True,
         )
     else:
-        console.print(f"[bold]{s.status}[/bold]: no design was found in the time")
+        print_title(console, s.status, ": no design was found in the time")
     if s.bound is not None:
         gap = "" if s.gap is None else f", gap {s.gap * 100:.3g} %"
         console.print(
@@ -109,7 +110,7 @@ def scenarios_as_json(s: ScenarioSolution) -> dict[str, Any]:
 
 def print_scenarios(console: Console, s: ScenarioSolution) -> None:
     """The designs of all scenarios, what they share, and what finding them took."""
-    console.print(f"[bold]{s.status}[/bold]: {len(s.assignments)} scenarios")
+    print_title(console, s.status, f": {len(s.assignments)} scenarios")
     lines = [f"{s.note}"] if s.note else []
     if s.objective is not None:
         lines.append(f"together {seconds_text(float(s.objective))} (modelled)")
@@ -136,7 +137,7 @@ def check_as_json(result: CheckResult) -> dict[str, Any]:
 
 def print_check(console: Console, result: CheckResult) -> None:
     verdict = "holds" if result.ok else "does not hold"
-    console.print(f"[bold]{verdict}[/bold]: {len(result.held)} of {_count(result)} conditions")
+    print_title(console, verdict, f": {len(result.held)} of {_count(result)} conditions")
     for name in result.failed:
         reason = f": {result.errors[name]}" if name in result.errors else ""
         console.print(f"  fails: {name}{reason}", markup=False, soft_wrap=True)

@@ -6,12 +6,12 @@ from statistics import median
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from formwright.base.files import write_json, write_text
 from formwright.flow.growth_results import Arm, Grown, GrowthStudy, Ran
 from formwright.flow.study_results import Spread, spread
 from formwright.report.codesign_files import csv_text
+from formwright.report.tables import print_table, print_title
 
 _RIGHT = ("drawn", "first s", "s without", "first us", "us without", "without/with")
 
@@ -19,13 +19,9 @@ _RIGHT = ("drawn", "first s", "s without", "first us", "us without", "without/wi
 def print_growth(console: Console, result: GrowthStudy) -> None:
     """A row for each problem, then the line that sums it up."""
     title = f"growth: {result.threads} thread(s), {result.repeats} repeat(s), measured"
-    table = Table(title=title, title_justify="left")
-    table.add_column("problem")
-    for name in _RIGHT:
-        table.add_column(name, justify="right")
-    for grown in result.problems:
-        table.add_row(*_cells(grown))
-    console.print(table)
+    print_title(console, title)
+    rows = [_cells(grown) for grown in result.problems]
+    print_table(console, ("problem", *_RIGHT), rows, frozenset(range(1, 1 + len(_RIGHT))))
     print(f"  {summary(result)}")
 
 

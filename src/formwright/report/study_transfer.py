@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from formwright.base.files import write_json, write_text
 from formwright.flow.study_results import Spread
 from formwright.flow.transfer_results import Pick, Transferred, TransferStudy
 from formwright.report.codesign_files import csv_text
+from formwright.report.tables import print_table, print_title
 
 _RIGHT = ("solve ms", "build s", "search s", "selected us", "copy/sel", "sel/best")
 
@@ -18,13 +18,9 @@ _RIGHT = ("solve ms", "build s", "search s", "selected us", "copy/sel", "sel/bes
 def print_transfer(console: Console, result: TransferStudy) -> None:
     """One table, then the line that sums it up."""
     title = f"transfer: {result.threads} thread(s), {result.repeats} repeats, measured"
-    table = Table(title=title, title_justify="left")
-    table.add_column("task")
-    for name in _RIGHT:
-        table.add_column(name, justify="right")
-    for row in result.rows:
-        table.add_row(*_cells(row))
-    console.print(table)
+    print_title(console, title)
+    rows = [_cells(row) for row in result.rows]
+    print_table(console, ("task", *_RIGHT), rows, frozenset(range(1, 1 + len(_RIGHT))))
     print(f"  {summary(result)}")
 
 

@@ -4,19 +4,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from formwright.base.files import write_json, write_text
 from formwright.flow.study_results import BEHIND, Row, Spread, TaskResult, WhiteBlack
 from formwright.report.codesign_files import csv_text
+from formwright.report.tables import print_table, print_title
 
 
 def print_white_black(console: Console, result: WhiteBlack) -> None:
     """A table for each task, then the line that sums it up."""
     for task in result.tasks:
-        console.print(_table(task))
+        _print_task(console, task)
     print(f"  {summary(result)}")
 
 
@@ -38,16 +37,13 @@ def summary(result: WhiteBlack) -> str:
 COLUMNS = ("searcher", "us (seeds)", "to the flow", "spent", "flow is")
 
 
-def _table(task: TaskResult) -> Table:
+def _print_task(console: Console, task: TaskResult) -> None:
     extents = " ".join(f"{n}={v}" for n, v in task.extents.items())
     title = f"{task.name}: {task.template} ({task.proof}), {extents}, {task.designs} designs"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in COLUMNS:
-        left = name in ("searcher", "flow is")
-        table.add_column(name, justify="left" if left else "right", no_wrap=name != "searcher")
-    for row in (*task.rows, *([] if task.copied is None else [task.copied])):
-        table.add_row(*_cells(row))
-    return table
+    print_title(console, title)
+    rows = [_cells(r) for r in (*task.rows, *([] if task.copied is None else [task.copied]))]
+    print_table(console, COLUMNS, rows, frozenset((1, 2, 3)))
+    console.print()
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -4,12 +4,14 @@ from typing import Any
 
 from rich.console import Console
 
+from formwright.report.tables import print_title
+
 
 def print_summary(console: Console, shown: dict[str, Any]) -> None:
     """Name, sizes and conditions, then the text itself."""
     points = f"{shown['points']:,} points in the menus"
     walls = sum(c["wall"] is not None for c in shown["constraints"].values())
-    console.print(f"[bold]{shown['name']}[/bold]: {' -> '.join(shown['levels'])}")
+    print_title(console, shown["name"], f": {' -> '.join(shown['levels'])}")
     console.print(
         f"{len(shown['decisions'])} decisions, {points}; {len(shown['constraints'])} constraints"
         f" ({walls} walls), {len(shown['requires'])} requirements"
@@ -36,10 +38,11 @@ def _print_step(console: Console, step: dict[str, Any]) -> None:
 
 def print_chain_summary(console: Console, shown: dict[str, Any]) -> None:
     """The contract, then each step: what it makes finer, what it decides, what it needs."""
-    console.print(f"[bold]{shown['name']}[/bold]: {len(shown['steps'])} steps")
+    print_title(console, shown["name"], f": {len(shown['steps'])} steps")
     console.print(f"computes {shown['workload']}", markup=False, soft_wrap=True)
     for step in shown["steps"]:
-        console.print(f"\n[bold]{step['name']}[/bold]: {' -> '.join(step['levels'])}")
+        console.print()
+        print_title(console, step["name"], f": {' -> '.join(step['levels'])}")
         lines = [f"{step['object']['name']}: {step['object']['text']}"]
         menus = [f"{n} in {{{', '.join(map(str, m))}}}" for n, m in step["decisions"].items()]
         lines.append(f"decides {'; '.join(menus) or 'nothing'}")

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+
+from formwright.report.tables import print_table
 
 
 def print_tradeoffs(console: Console, shown: Mapping[str, Any]) -> None:
@@ -16,18 +17,15 @@ def print_tradeoffs(console: Console, shown: Mapping[str, Any]) -> None:
     if len(candidates) < 2 and shown["objective"] == "latency":
         return
     columns = [c for c in _COLUMNS if any(s[c[1]] is not None for s in candidates)]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", no_wrap=True)
-    for heading, *_ in columns:
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("candidate")
+    headings = ("", *(heading for heading, *_ in columns), "candidate")
+    rows = []
     for s in candidates:
         mark = (">" if s["winner"] else " ") + ("*" if s["pareto"] else " ")
         cells = [_cell(s[name], scale, digits) for _, name, scale, digits in columns]
         refused = f" (refused: {s['refused']})" if s["refused"] else ""
-        table.add_row(mark, *cells, f"{s['label']}{refused}")
+        rows.append((mark, *cells, f"{s['label']}{refused}"))
     console.print(f"  for {shown['objective']}, of {len(candidates)} measured", markup=False)
-    console.print(table)
+    print_table(console, headings, rows, frozenset(range(1, len(headings) - 1)))
     for text in shown["gave_up"]:
         console.print(f"  given up: {text}", markup=False, soft_wrap=True)
 

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from formwright.flow.weakest import Bounded, Loss, Weakest, rule_of
 from formwright.ir.show import show_expr
+from formwright.report.tables import print_title
 
 
 def weakest_as_json(result: Weakest) -> dict[str, Any]:
@@ -52,9 +53,11 @@ def _loss(loss: Loss) -> dict[str, Any]:
 def print_weakest(console: Console, result: Weakest) -> None:
     """The judgement, the points on which both sides differ, the loss for each workload."""
     names = ", ".join(result.decisions)
-    console.print(
-        f"[bold]{result.judgement}[/bold]: the requirement and the safe set, compared on"
-        f" {result.checked} points of ({names}); safe for every extent and team: {len(result.safe)}"
+    print_title(
+        console,
+        result.judgement,
+        f": the requirement and the safe set, compared on {result.checked} points of ({names});"
+        f" safe for every extent and team: {len(result.safe)}",
     )
     for title, points in (
         ("safe, but not allowed", result.missing),
