@@ -1,19 +1,23 @@
 """``formwright report``: one self-contained page of a run, an artifact, a proof, a study."""
 
+import os
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
-from formwright.cli.output import HELD, Json, Quiet, emit_json
+from formwright.cli.output import HELD, Json, Quiet, emit_json, status_line
 
 if TYPE_CHECKING:
     from formwright.report.page import Page
     from formwright.report.pages.finding import Found
 
 
-def page_of(found: "Found") -> "Page":
-    """The page of what was found. Each maker is loaded when it is asked for.
+def page_of(found: "Found", progress: Callable[[str], None] = lambda _: None) -> "Page":
+    """The page of what was found. Each maker is loaded when it is asked for; a template or a
+    chain by its name is proved, unless its proof is kept.
 
     Raises ``InputError`` for files that cannot be read.
     """
@@ -37,7 +41,7 @@ def page_of(found: "Found") -> "Page":
         case "template" | "chain":
             from formwright.report.pages.proof_page import proved_page
 
-            return proved_page(found.name)
+            return proved_page(found.name, progress)
         case "codesign":
             from formwright.report.pages.codesign_page import codesign_page
 
@@ -55,10 +59,12 @@ def page_of(found: "Found") -> "Page":
 
             return transfer_page(found.place)
         case "population":
-            from formwright.flow.populating import population_at
+            from formwright.population import open_population
+            from formwright.population.places import place_of
             from formwright.report.pages.population_page import population_page
 
-            return population_page(population_at(found.name), found.name)
+            population = open_population(found.name, make=False)
+            return population_page(population, place_of(found.name).shown)
         case _:
             assert_never(found.kind)
 
@@ -94,22 +100,31 @@ def report(
     from formwright.report.pages.finding import find, run_folders
 
     found = find(subject)
-    pages = [(out or target(found), page_of(found))]
-    if found.kind == "runs" and out is None:
-        each = [find(str(folder)) for folder in run_folders(found.place)]
-        pages += [(target(one), page_of(one)) for one in each]
-    for path, page in pages:
-        write_text(path, html_of(page))
+    several = [find(str(f)) for f in run_folders(found.place)] if found.kind == "runs" else []
+    wanted = [(out or target(found), found), *((target(one), one) for one in several if not out)]
+    pages: list[tuple[Path, Page]] = []
+    with status_line(quiet) as say:
+        for done, (path, one) in enumerate(wanted):
+            say(f"making {path.name}", done, len(wanted))
+            pages.append((path, _placed(page_of(one, say), one, path)))
+            write_text(path, html_of(pages[-1][1]))
     main, page = pages[0]
     if json_:
         shown = {"schema": 1, "kind": page.kind, "title": page.title, "report": str(main)}
         emit_json(shown | {"answer": list(page.answer), "reports": [str(p) for p, _ in pages]})
-    elif not quiet:
+    else:
         for line in page.answer:
             print(line)
         for path, _ in pages:
             print(f"written: {path}")
     return HELD
+
+
+def _placed(page: "Page", found: "Found", path: Path) -> "Page":
+    """The page with the way from its file to the folder that its figures lead to."""
+    base = found.place if found.place.is_dir() else found.place.parent
+    way = os.path.relpath(base.resolve(), path.parent.resolve())
+    return replace(page, folder="" if way == "." else way)
 
 
 def register(app: typer.Typer) -> None:

@@ -1,0 +1,315 @@
+"""The conditions of a proof: verdicts, what each rests on, and counterexamples as swim-lanes."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from formwright.flow.subjects import SHIPPED, grounds_folder
+from formwright.proof.grounds import (
+    Agreement,
+    Alone,
+    Ground,
+    grounds_path,
+    read_grounds,
+)
+from formwright.proof.interleaving import Event, Interleaving
+from formwright.report.lanes_svg import lanes_svg
+from formwright.report.page import (
+    Block,
+    Cell,
+    Column,
+    Drawing,
+    Evidence,
+    Graph,
+    Node,
+    Origin,
+    Standing,
+    Table,
+    Text,
+)
+from formwright.report.pages.entries import items, mapping, number, words
+from formwright.report.pages.units import count_cell
+
+EVIDENCE: Final = ("proved", "bounded", "tested", "measured", "simulated", "modelled")
+
+GROUPS: Final = {
+    "K1": "the constraints imply the requirements",
+    "K2": "the requirements make the program right, for the whole family",
+    "K3": "every parameter of the scope has at least one design",
+    "derived": "divisors, footprints, reachable statements, output defined everywhere",
+}
+
+MOST_EVENTS: Final = 200
+"""Of a run that is drawn; a longer one is told in a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One obligation with what it rests on, in words."""
+
+    name: str
+    group: str
+    condition: str
+    verdict: str
+    evidence: str
+    seconds: float | None
+    detail: str
+    rests: str
+    counterexample: Mapping[str, Any]
+
+
+def conditions_of(proof: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """The obligations of the JSON of a proof, each with the ground that is kept for it here."""
+    resting = _resting(words(proof, "digest"))
+    solver = words(proof, "solver") or "the solver"
+    found = []
+    for o in map(mapping, items(proof.get("obligations"))):
+        verdict = words(o, "verdict")
+        name = words(o, "name")
+        rests = resting.get(name, f"{solver} alone") if verdict == "proved" else "nothing"
+        found.append(
+            Condition(
+                name=name,
+                group=words(o, "group"),
+                condition=words(o, "condition"),
+                verdict=verdict,
+                evidence=words(o, "evidence"),
+                seconds=number(o, "seconds"),
+                detail=words(o, "detail"),
+                rests=rests,
+                counterexample=mapping(o.get("counterexample")),
+            )
+        )
+    return tuple(found)
+
+
+def standing_of(verdict: str) -> Standing:
+    """A verdict as a drawing shows it: what is neither shown nor refuted is unresolved."""
+    if verdict in ("proved", "held"):
+        return "held"
+    return "refuted" if verdict == "refuted" else "unresolved"
+
+
+def evidence_of(word: str) -> Evidence | None:
+    """The evidence word, if it is one."""
+    return cast(Evidence, word) if word in EVIDENCE else None
+
+
+def _resting(digest: str) -> dict[str, str]:
+    """By obligation, what the kept grounds of this very template say; nothing is checked here."""
+    if not digest.isalnum():
+        return {}
+    for folder in (grounds_folder(), SHIPPED):
+        grounds = read_grounds(grounds_path(folder, digest, "")).grounds
+        if grounds is not None and grounds.subject.digest == digest:
+            return {
+                o.name: _weakest([grounds.grounds.get(q) for q in o.queries], grounds.subject.first)
+                for o in grounds.obligations
+            }
+    return {}
+
+
+def _weakest(grounds: Sequence[Ground | None], first: str) -> str:
+    if not grounds:
+        return "a comparison of content"
+    alone = [g for g in grounds if isinstance(g, Alone) or g is None]
+    if alone:
+        return f"{first} alone"
+    second = next((g for g in grounds if isinstance(g, Agreement)), None)
+    if second is not None:
+        return f"two solvers, {first} and {second.second}"
+    return "a certificate"
+
+
+def condition_blocks(
+    found: Sequence[Condition], subject: str, origin: Origin | None, theorem: str = ""
+) -> tuple[Block, ...]:
+    """A table by condition, what rests on what as a graph, and every obligation.
+
+    ``theorem``: what is shown of ``subject``, if not that every design computes its workload.
+    """
+    groups: dict[tuple[str, str], list[Condition]] = {}
+    for c in found:
+        groups.setdefault((c.group, c.condition), []).append(c)
+    by_condition = Table(
+        title=f"Conditions of {subject}",
+        columns=(
+            Column("group"),
+            Column("condition"),
+            Column("obligations", number=True),
+            Column("verdict"),
+            Column("rests on"),
+        ),
+        rows=tuple(_row(g, c, members, origin) for (g, c), members in groups.items()),
+        says="K1: the constraints imply the requirements; K2: these make the program right; "
+        "K3: every parameter has a design.",
+    )
+    top = theorem or f"every design of {subject} computes its workload"
+    graph = _graph(groups, subject, top)
+    return (by_condition, graph, _rests_text(found), _all(found, subject, origin))
+
+
+def _row(
+    group: str, condition: str, members: Sequence[Condition], origin: Origin | None
+) -> tuple[Cell, ...]:
+    verdict = _worst(members)
+    rests = Counter(m.rests for m in members)
+    return (
+        Cell(group or "–"),
+        Cell(condition or "–"),
+        count_cell(len(members), origin),
+        Cell(verdict, standing=standing_of(verdict), evidence=_weakest_evidence(members)),
+        Cell(", ".join(f"{n} {what}" if len(rests) > 1 else what for what, n in rests.items())),
+    )
+
+
+def _worst(members: Sequence[Condition]) -> str:
+    verdicts = {m.verdict for m in members}
+    known = ("refuted", "vacuous", "unresolved")
+    return next((v for v in known if v in verdicts), "proved" if verdicts == {"proved"} else "?")
+
+
+def _weakest_evidence(members: Sequence[Condition]) -> Evidence | None:
+    kinds = {m.evidence for m in members}
+    if _worst(members) != "proved":
+        return None
+    return "bounded" if "bounded" in kinds else evidence_of(min(kinds)) if len(kinds) == 1 else None
+
+
+def _graph(groups: Mapping[tuple[str, str], Sequence[Condition]], subject: str, top: str) -> Graph:
+    """The theorem on top, below it the groups, their conditions, and what these rest on."""
+    everything = [c for members in groups.values() for c in members]
+    verdict = _worst(everything)
+    nodes = [Node("theorem", top, standing=standing_of(verdict))]
+    for group in dict.fromkeys(g for g, _ in groups):
+        members = [c for c in everything if c.group == group]
+        label = f"{group}: {GROUPS[group]}" if group in GROUPS else group or "other"
+        nodes.append(
+            Node(f"group {group}", label, ("theorem",), standing=standing_of(_worst(members)))
+        )
+    for (group, condition), members in groups.items():
+        rests = Cell(f"rests on {_mostly(members)}")
+        cells = (count_cell(len(members)), rests)
+        parents = (f"group {group}",)
+        standing = standing_of(_worst(members))
+        nodes.append(Node(f"{group} {condition}", condition, parents, cells, standing))
+    says = (
+        f"{len(everything)} obligations in {len(groups)} conditions; "
+        f"the theorem is {verdict if verdict != '?' else 'not proved'}."
+    )
+    return Graph(f"What the proof of {subject} rests on", says, tuple(nodes))
+
+
+def _mostly(members: Sequence[Condition]) -> str:
+    """What a condition rests on, each with how many obligations do."""
+    rests = Counter(m.rests for m in members).most_common()
+    return rests[0][0] if len(rests) == 1 else ", ".join(f"{n} on {what}" for what, n in rests)
+
+
+def _rests_text(found: Sequence[Condition]) -> Text:
+    rests = Counter(c.rests for c in found if c.verdict == "proved")
+    told = "; ".join(f"{n} of {len(found)} obligations rest on {w}" for w, n in rests.most_common())
+    return Text(
+        f"{told or 'No obligation is proved'}. What is kept is read here and not checked again: "
+        "`formwright audit` checks every certificate and proves a sample again; "
+        "`formwright certify` makes certificates where there is none."
+    )
+
+
+def _all(found: Sequence[Condition], subject: str, origin: Origin | None) -> Table:
+    return Table(
+        title=f"Every obligation of {subject}",
+        columns=(
+            Column("obligation"),
+            Column("condition"),
+            Column("verdict"),
+            Column("rests on"),
+            Column("time", "s", number=True),
+            Column("detail"),
+        ),
+        rows=tuple(
+            (
+                Cell(c.name, origin=origin),
+                Cell(f"{c.group} {c.condition}".strip()),
+                Cell(c.verdict, standing=standing_of(c.verdict), evidence=evidence_of(c.evidence)),
+                Cell(c.rests),
+                Cell("–") if c.seconds is None else Cell(f"{c.seconds:.3f}", c.seconds),
+                Cell(c.detail or "–"),
+            )
+            for c in found
+        ),
+        shown=12,
+    )
+
+
+def counterexample_blocks(
+    found: Sequence[tuple[str, Condition, Origin | None]], most: int
+) -> tuple[Block, ...]:
+    """Refutations: a table of all, and of the first ``most`` that differ the run in lanes.
+
+    ``found``: the template's name, the obligation, the entry.
+    """
+    rows = []
+    drawn: dict[Interleaving, Drawing] = {}
+    for template, c, origin in found:
+        met = c.counterexample
+        values = ", ".join(f"{k} = {v}" for k, v in mapping(met.get("values")).items())
+        replayed = met.get("replayed") is True
+        rows.append(
+            (
+                Cell(template, origin=origin),
+                Cell(c.condition, standing=standing_of(c.verdict)),
+                Cell(words(met, "text") or c.detail),
+                Cell("yes" if replayed else "no", evidence="tested" if replayed else None),
+                Cell(values or "–"),
+            )
+        )
+        run = interleaving_of(met.get("interleaving"))
+        if run is not None and run not in drawn and len(drawn) < most:
+            drawn[run] = _drawing(template, c, run)
+    table = Table(
+        title="Counterexamples",
+        columns=(
+            Column("template"),
+            Column("condition"),
+            Column("what goes wrong"),
+            Column("replayed"),
+            Column("with"),
+        ),
+        rows=tuple(rows),
+        says="Replayed: an interpreter that shares no code with the verifier reached the defect.",
+        shown=20,
+    )
+    return (table, *drawn.values())
+
+
+def _drawing(template: str, c: Condition, run: Interleaving) -> Drawing:
+    steps = "; ".join(f"{e.lane}: {e.text}" for e in run.events[:12])
+    more = f"; and {len(run.events) - 12} more steps" if len(run.events) > 12 else ""
+    return Drawing(
+        title=f"{c.condition} of {template}: {run.title}",
+        says=f"{steps}{more}. {run.defect}",
+        svg=lanes_svg(run),
+    )
+
+
+def interleaving_of(value: Any) -> Interleaving | None:
+    """A run as it was written; ``None`` where it cannot be drawn."""
+    data = mapping(value)
+    lanes = tuple(map(str, items(data.get("lanes"))))
+    events = tuple(_event(mapping(e)) for e in items(data.get("events")))
+    drawable = 0 < len(events) <= MOST_EVENTS and 0 < len(lanes) <= 16
+    if not drawable or any(e.lane not in lanes for e in events):
+        return None
+    return Interleaving(words(data, "title"), lanes, events, words(data, "defect"))
+
+
+def _event(data: Mapping[str, Any]) -> Event:
+    return Event(
+        lane=words(data, "lane"),
+        text=words(data, "text"),
+        reads=tuple(map(str, items(data.get("reads")))),
+        writes=tuple(map(str, items(data.get("writes")))),
+        note=words(data, "note"),
+    )
