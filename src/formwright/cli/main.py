@@ -16,10 +16,11 @@ from formwright.cli import (
     report_commands,
     roofline_commands,
     run_commands,
+    serve_commands,
     study_commands,
     template_commands,
 )
-from formwright.cli.output import BAD_INPUT, INTERRUPTED, report_error
+from formwright.cli.output import BAD_INPUT, INTERRUPTED, emit_failure, report_error
 
 # The base of all usage errors; typer carries it under a private name.
 _UsageFault: type[Exception] = typer.BadParameter.__mro__[2]
@@ -41,6 +42,7 @@ population_commands.register(app)
 mcp_commands.register(app)
 roofline_commands.register(app)
 report_commands.register(app)
+serve_commands.register(app)
 codesign_commands.register(app)
 study_commands.register(app)
 
@@ -54,6 +56,8 @@ def run(arguments: list[str]) -> int:
         return BAD_INPUT
     except _UsageFault as error:
         error.show()  # type: ignore[attr-defined]
+        if "--json" in arguments:
+            emit_failure(error.format_message())  # type: ignore[attr-defined]
         return BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
@@ -69,6 +73,8 @@ def run(arguments: list[str]) -> int:
         return BAD_INPUT
     if status == INTERRUPTED:  # typer turns Ctrl-C into this status
         print("interrupted; the same command goes on from here", file=sys.stderr)
+        if "--json" in arguments:
+            emit_failure("interrupted", "the same command goes on from here")
     return status if isinstance(status, int) else 0
 
 

@@ -1,0 +1,164 @@
+"""A journal that is still being written, read from outside: no lock, no write, whole lines only.
+
+What a run has flushed is read once. A torn last line waits for its end; a run that goes on cuts it
+off and writes it again, which changes nothing that was read here. A journal that was replaced by
+another one (a new file, or new first entry in the old one) begins anew.
+"""
+
+import gzip
+import json
+import os
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+LONGEST: Final = 64 << 20
+"""Bytes of a line, above which a file is no journal of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One step of the journal; ``time`` as the journal has it, UTC."""
+
+    number: int
+    time: str
+    key: str
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What came since the last look; with ``anew`` everything before it is void."""
+
+    entries: tuple[Entry, ...]
+    anew: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """Two looks with one stamp find the same bytes."""
+
+    device: int
+    inode: int
+    size: int
+    changed: int
+
+
+@dataclass(slots=True)
+class Follower:
+    """How far ``path`` was read. Not for several threads at once."""
+
+    path: Path
+    head: str = ""
+    """Tells this journal from another one at the same path; empty while there is no entry."""
+    fault: str = ""
+    """Why nothing more of this journal is read, in words."""
+    trouble: str = ""
+    """Why the last look read nothing; the next one tries again."""
+    count: int = 0
+    _stamp: _Stamp | None = None
+    _first: bytes = b""
+    _last: bytes = b""
+    _places: list[tuple[int, int]] = field(default_factory=list)
+    """Offset and length of the line of each entry, by number."""
+
+    def look(self) -> Read:
+        """Whole lines that were not read before. A file that is not there (yet) has none."""
+        try:
+            stamp = _stamp_of(self.path)
+        except OSError:
+            stamp = None
+        if stamp == self._stamp:
+            return Read((), False)
+        if stamp is None:
+            # The run may begin again in a moment; what is shown stays until it does.
+            self._stamp = None
+            return Read((), False)
+        try:
+            with _opened(self.path) as stream:
+                anew = self._replaced(stream)
+                if anew:
+                    self._forget()
+                entries = self._rest(stream)
+        except (OSError, EOFError) as error:
+            self.trouble = f"it cannot be read: {error}"
+            return Read((), False)
+        self._stamp, self.trouble = stamp, ""
+        return Read(entries, anew)
+
+    def line(self, number: int) -> str:
+        """The text of entry ``number`` as it stands in the file; empty where there is none."""
+        if not 0 <= number < len(self._places):
+            return ""
+        offset, length = self._places[number]
+        try:
+            with _opened(self.path) as stream:
+                stream.seek(offset)
+                return bytes(stream.read(length)).decode(errors="replace")
+        except (OSError, EOFError):
+            return ""
+
+    @property
+    def _offset(self) -> int:
+        return sum(self._places[-1]) if self._places else 0
+
+    def _replaced(self, stream: Any) -> bool:
+        """Whether what was read before no longer stands where it stood."""
+        if not self._places:
+            return bool(self.fault)
+        stream.seek(0)
+        if stream.read(len(self._first)) != self._first:
+            return True
+        stream.seek(self._places[-1][0])
+        return bool(stream.read(len(self._last)) != self._last)
+
+    def _forget(self) -> None:
+        self.head, self.fault, self.count = "", "", 0
+        self._first, self._last = b"", b""
+        self._places.clear()
+
+    def _rest(self, stream: Any) -> tuple[Entry, ...]:
+        found: list[Entry] = []
+        stream.seek(self._offset)
+        while not self.fault:
+            line = stream.readline(LONGEST)
+            if not line.endswith(b"\n"):
+                if len(line) >= LONGEST:
+                    self.fault = f"line {self.count + 1} is longer than {LONGEST >> 20} MiB"
+                break
+            entry = _entry(line, self.count)
+            if entry is None:
+                self.fault = f"line {self.count + 1} is not a journal entry"
+                break
+            self._places.append((self._offset, len(line)))
+            self._last = line
+            if not self.count:
+                self._first = line
+                self.head = sha256(line).hexdigest()[:12]
+            self.count += 1
+            found.append(entry)
+        return tuple(found)
+
+
+def _stamp_of(path: Path) -> _Stamp:
+    found = os.stat(path)
+    return _Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _opened(path: Path) -> Any:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb")
+
+
+def _entry(line: bytes, number: int) -> Entry | None:
+    """As the journal itself reads a line; ``None`` for what it would refuse."""
+    try:
+        read = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(read, dict) or read.get("number") != number or "data" not in read:
+        return None
+    key, time = read.get("key"), read.get("time")
+    if not isinstance(key, str) or not isinstance(time, str):
+        return None
+    return Entry(number, time, key, read["data"])
