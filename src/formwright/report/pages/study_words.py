@@ -1,0 +1,117 @@
+"""Figures of studies in words: one way of writing a number, a value with its unit, a spread."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from statistics import median
+from typing import Any, Final, get_args
+
+from formwright.base.quantities import Dimension, Quantity, show_quantity
+
+_DIMENSIONS: Final[Mapping[str, Dimension]] = {d: d for d in get_args(Dimension)}
+_PLAIN: Final = 1e7
+"""Numbers from here on are written with an exponent."""
+_SMALL: Final = 1e-4
+
+NOTHING: Final = 1e-6
+"""Gaps below it are what rounding bounds down leaves."""
+
+UNITS: Final[Mapping[str, str]] = {
+    "joules": "J",
+    "millijoules": "mJ",
+    "microjoules": "µJ",
+    "nanojoules": "nJ",
+    "picojoules": "pJ",
+    "femtojoules": "fJ",
+    "seconds": "s",
+}
+
+
+def figure(value: float | None, digits: int = 5) -> str:
+    """``1.5068e9``, ``917,504``, ``9.2553``; ``-`` where there is none."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    if abs(value) >= _PLAIN or abs(value) < _SMALL:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        short = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+        return f"{short}e{int(exponent)}"
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    text = f"{value:.{digits}g}"
+    return f"{float(text):,.0f}" if "e" in text else text
+
+
+def percent(value: float | None) -> str:
+    """A part as per cent; what rounding leaves is 0 %."""
+    if value is None:
+        return "-"
+    if abs(value) < NOTHING:
+        return "0 %"
+    return f"{value * 100:.2g} %" if abs(value) < 0.995 else f"{value * 100:,.0f} %"
+
+
+def unit(word: str) -> str:
+    """The sign of a unit of energy or time, other words as they are."""
+    return UNITS.get(word, word)
+
+
+def counted(count: int, word: str) -> str:
+    """``1 step``, ``3 steps``."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def spread(values: Sequence[float], digits: int = 5) -> str:
+    """The median, and the least and the largest where they differ."""
+    if not values:
+        return "-"
+    middle = figure(median(values), digits)
+    if min(values) == max(values):
+        return middle
+    return f"{middle} [{figure(min(values), digits)}, {figure(max(values), digits)}]"
+
+
+def ratio(found: Mapping[str, Any] | None, digits: int = 3) -> str:
+    """A median with its interval."""
+    if found is None:
+        return "-"
+    middle, low, high = (f"{found[n]:.{digits}f}" for n in ("median", "low", "high"))
+    return f"{middle} [{low}, {high}]"
+
+
+def assignment(values: Mapping[str, Any]) -> str:
+    """``Tm=64 Tn=128``."""
+    return " ".join(f"{name}={value}" for name, value in values.items())
+
+
+class Fields:
+    """Values of a chip's fields with their units. ``dimensions`` by field."""
+
+    def __init__(self, dimensions: Mapping[str, str], choices: Sequence[str]) -> None:
+        self._dimensions = dimensions
+        self.choices = tuple(choices)
+
+    def value(self, name: str, value: float) -> str:
+        dimension = _DIMENSIONS.get(self._dimensions.get(name, ""), "count")
+        return show_quantity(Quantity(Fraction(value), dimension), 6)
+
+    def chip(self, values: Mapping[str, float]) -> str:
+        """The fields that a study chooses."""
+        return ", ".join(f"{n} {self.value(n, values[n])}" for n in self.choices if n in values)
+
+    def steps(self, steps: Mapping[str, Sequence[float]]) -> str:
+        """What changed: ``array 16 → 32``."""
+        return ", ".join(
+            f"{n} {self.value(n, was)} → {self.value(n, now)}" for n, (was, now) in steps.items()
+        )
+
+    def scale(self, name: str) -> tuple[float, str]:
+        """What to divide values of a field by for an axis, and the unit then."""
+        return (1024.0, "KiB") if self._dimensions.get(name) == "bytes" else (1.0, "")
