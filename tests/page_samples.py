@@ -1,6 +1,10 @@
 """Pages with every kind of block, of made facts: for tests of how pages look."""
 
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from itertools import cycle
 from math import sin
+from typing import Any
 
 from formwright.report.page import (
     Axis,
@@ -224,3 +228,53 @@ def page(
         "formwright 0.1.0, from demo-out, 2026-11-30",
         {ONE: '{"key": "measure/k1", "seconds": 5.12e-05}', TWO: '{"key": "confirm/k1"}'},
     )
+
+
+def cloud(points: int) -> Chart:
+    """So many points, none with an origin of its own."""
+    spots = tuple(Point(1.0 + n % 997, 1.0 + n * 31 % 1009, f"k{n}") for n in range(points))
+    return Chart("A cloud", "It has no shape.", Axis("x"), Axis("y"), (Series("all", spots),))
+
+
+FREE = {"scale", "mark", "axis", "evidence", "standing", "svg", "key", "parents", "folder"}
+"""Fields whose text is ours, or a key that must go on naming the same."""
+
+
+def _other(value: Any, texts: Iterator[str]) -> Any:
+    """``value`` with every free text of it replaced by the next of ``texts``."""
+    match value:
+        case str():
+            return next(texts)
+        case tuple():
+            return tuple(_other(v, texts) for v in value)
+        case Origin():
+            return value
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            changed = {
+                f.name: _other(getattr(value, f.name), texts)
+                for f in fields(value)
+                if f.name not in FREE or is_dataclass(getattr(value, f.name))
+            }
+            return replace(value, **changed)
+        case _:
+            return value
+
+
+def written(texts: tuple[str, ...]) -> Page:
+    """The sample page with all texts of others in it replaced: origins and entries too."""
+    source = cycle(texts)
+    plain = page()
+    moved = {o: Origin(f"{next(source)}-{n}", next(source)) for n, o in enumerate(plain.entries)}
+
+    def follow(value: Any) -> Any:
+        if isinstance(value, Origin):
+            return moved.get(value, value)
+        if isinstance(value, tuple):
+            return tuple(follow(v) for v in value)
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{f.name: follow(getattr(value, f.name)) for f in fields(value)})
+        return value
+
+    written = _other(replace(plain, entries={}), source)
+    entries = {moved[o]: next(source) for o in plain.entries}
+    return replace(follow(written), entries=entries)

@@ -129,8 +129,7 @@
       "aria-valuemin": "1", "aria-valuemax": "1", "aria-valuenow": "1", "aria-valuetext": hint,
     });
     stage.append(steps);
-    stage.after(readout);
-    if (figure.querySelector(".plot")) figure.querySelector(".plot").after(readout);
+    (figure.querySelector(".xname") ?? stage).after(readout);
     let marks = null;
     let chosen = -1;
 
