@@ -2,58 +2,42 @@
 
 Info strings: ``sh`` (each line that starts with ``formwright`` is run, and must end with the status
 that a comment ``# exit 1`` names, else 0), ``python`` (executed), ``fw`` (a whole template parses),
-``toml problem``, ``toml chip``, ``toml library`` and ``toml study`` (loaded), ``sh setup`` (the
-README's two commands, which ``.ci/run`` itself runs) and ``text`` (output or a sketch, not run).
+``sh server`` (the same, with a server of the tests in the place of :data:`SERVER`),
+``toml problem``, ``toml chip``, ``toml library`` and ``toml study`` (loaded), ``sh setup`` (what
+the README begins with: ``.ci/run`` itself runs it) and ``text`` (output or a sketch, not run).
+``console`` blocks, and files that a page asks for, are in ``test_console_pages.py``.
 Anything else fails.
 """
 
 import os
-import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fences import EXAMPLES, ROOT, Example
 
 from formwright.base.host import cache_folder
 from formwright.base.source import Source
 from formwright.cli.main import run
 
-ROOT = Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^```(.*)$")
+# Blocks that ``test_console_pages.py`` runs, with the files of their page.
+OF_PAGES = {"console", "c", "python"}
 
 
-@dataclass(frozen=True)
-class Example:
-    file: str
-    line: int
-    info: str
-    text: str
+SERVER = "postgresql://me@host/formwright"
 
 
-def _examples(path: Path) -> list[Example]:
-    found: list[Example] = []
-    info: str | None = None
-    start, lines = 0, []
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
-        fence = FENCE.match(line)
-        if fence and info is None:
-            info, start, lines = fence.group(1).strip(), number, []
-        elif fence:
-            found.append(Example(str(path.relative_to(ROOT)), start, info, "\n".join(lines) + "\n"))
-            info = None
-        else:
-            lines.append(line)
-    assert info is None, f"{path}: a fence is not closed"
-    return found
+def of_a_page(example: Example) -> bool:
+    word = example.kind.split(" ")[0]
+    return word == "console" or (example.name is not None and word in OF_PAGES)
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-EXAMPLES = [e for page in PAGES for e in _examples(page)]
+ALONE = [example for example in EXAMPLES if not of_a_page(example)]
 
 
 def test_there_are_examples() -> None:
-    assert {"sh", "python", "fw"} <= {e.info for e in EXAMPLES}
+    assert {"sh", "python", "fw", "console"} <= {e.kind.split()[0] for e in EXAMPLES}
 
 
 @pytest.fixture(scope="session")
@@ -68,16 +52,24 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: f"{e.file}:{e.line}")
+@pytest.mark.parametrize("example", ALONE, ids=lambda e: f"{e.file}:{e.line}")
 def test_example(
-    example: Example, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    example: Example,
+    cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    match example.info:
+    match example.kind:
         case "sh":
             _run_shell(example)
+        case "sh server":
+            url = request.getfixturevalue("postgresql").new_url()
+            assert SERVER in example.text
+            _run_shell(replace(example, text=example.text.replace(SERVER, f"'{url}'")))
         case "python":
             exec(compile(example.text, f"{example.file}:{example.line}", "exec"), {})
         case "fw":

@@ -63,6 +63,24 @@ def test_from_texts_to_another_store(
     assert Path("other.sqlite").is_file()
 
 
+def test_one_setting_leads_to_a_server(
+    postgresql: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgresql.new_url()
+    monkeypatch.setenv("FORMWRIGHT_POPULATION", url)
+    assert call(capsys, "add", "good.fw")[0] == 0
+    status, listed = call(capsys, "list")
+    assert [(t["name"], t["evidence"]) for t in listed["templates"]] == [("good", "proved")]
+    assert not Path("data").exists()
+    status, moved = call(capsys, "copy", url, "back.sqlite")
+    assert (status, moved["rows"]["entries"]) == (0, {"new": 1, "known": 0})
+    assert moved["from"].startswith("postgresql://formwright@/")
+    assert "s3cret" not in json.dumps(moved)
+    assert call(capsys, "list", "--population", "back.sqlite")[1] == listed
+    assert run(["population", "copy", "back.sqlite", url]) == 0
+    assert "entries: 0 new, 1 known before" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -70,6 +88,8 @@ def test_from_texts_to_another_store(
         (["add", "good.fw", "broken.fw"], "broken.fw:1:"),
         (["show", "goood"], "no goood"),
         (["import", "cache"], "no export"),
+        (["copy", "none.sqlite", "b.sqlite"], "there is no population none.sqlite"),
+        (["migrate", "--population", "none.sqlite"], "there is no population none.sqlite"),
         (["list", "--population", "good.fw"], "cannot open the population good.fw"),
     ],
 )
@@ -81,7 +101,7 @@ def test_bad_input_is_said_with_its_place(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["list", "show", "add", "export", "import"])
+@pytest.mark.parametrize("command", ["list", "show", "add", "export", "import", "copy", "migrate"])
 def test_help_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["population", command, "--help"]) == 0
     assert f"Example: formwright population {command}" in capsys.readouterr().out

@@ -57,16 +57,16 @@ def test_who_may_only_read_reads(postgresql: postgres.Server, url: str) -> None:
     digest = admitted(open_population(url), rows_text())
     schema = url.rpartition("%3D")[2]
     with postgresql.connect() as owner:
-        owner.execute("create role reader login password 'r'")
+        owner.execute("create role reader login password 'reads-only'")
         owner.execute(f"grant usage on schema {schema} to reader")
         owner.execute(f"grant select on all tables in schema {schema} to reader")
     reader = open_population(
         url.replace("//formwright:", "//reader:").replace(
-            url.partition("formwright:")[2].partition("@")[0], "r"
+            url.partition("formwright:")[2].partition("@")[0], "reads-only"
         )
     )
     assert reader.entry(digest).evidence == "proved"
-    with pytest.raises(Exception, match="permission denied"):
+    with pytest.raises(InputError, match="took nothing: permission denied"):
         reader.add_template(split_text())
 
 

@@ -19,12 +19,14 @@ from population_samples import (
     rows_text,
     split_text,
 )
+from sqlalchemy import event
 
 from formwright.base.diagnostics import InputError
 from formwright.contract.operators import operator
 from formwright.lang import load_source
 from formwright.population import Design, Held, Met, Origin, Population, open_population
 from formwright.population import rows as rows_module
+from formwright.population.settling import settle
 from formwright.proof.verdict import Proof
 
 
@@ -296,3 +298,29 @@ def test_counterexamples_of_a_problem_come_from_all_its_templates(population: Po
 
 def test_a_template_is_not_tested_where_its_kernel_is(population: Population) -> None:
     assert population.add_template(rows_text(), verdict="tested").evidence == "none"
+
+
+def test_a_store_that_may_not_be_written_is_read_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "p.sqlite"
+    digest = admitted(open_population(path), rows_text())
+    population = open_population(path)
+    population._database.engine.dispose()
+    event.listen(
+        population._database.engine, "connect", lambda c, _: c.execute("pragma query_only=on")
+    )
+    assert population.entry(digest).evidence == "proved"
+    with pytest.raises(InputError, match=r"p.sqlite took nothing: attempt to write a readonly"):
+        population.record(fact(digest, 1.0))
+
+
+def test_a_judgement_that_comes_late_does_not_undo_a_proof(population: Population) -> None:
+    """Two processes prove one template; the one that ran out of time is the last to tell."""
+    digest = population.add_template(rows_text()).digest
+
+    def late(template: object) -> Proof:
+        population.admit(digest, proof_of(parsed(rows_text())))  # the other one, meanwhile
+        return replace(proof_of(parsed(rows_text())), verdict="unresolved")
+
+    settled = settle(population, digest, late)
+    assert (settled.entry.evidence, settled.entry.verdict) == ("proved", "proved")
+    assert population.shelve(digest, "a race", verdict="refuted").evidence == "none"

@@ -24,7 +24,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool, StaticPool
 
 from formwright.base.diagnostics import fail
-from formwright.population.passing import passes
+from formwright.population.passing import is_refusal, passes
 from formwright.population.places import Place
 
 T = TypeVar("T")
@@ -164,20 +164,22 @@ def _tried(database: Database, work: Callable[[Connection], T], options: dict[st
                     return work(connection)
         except DBAPIError as error:
             if not passes(error, opened=database.opened):
+                if database.opened and is_refusal(error):
+                    raise _said(database, "took nothing", error) from None
                 raise
             if time.monotonic() - began > database.wait:
-                raise _gone(database, error) from None
+                raise _said(database, "gave no answer", error) from None
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(2 * pause, PAUSE)
 
 
-def _gone(database: Database, error: DBAPIError) -> Exception:
-    """After all tries. The error's own text has statements and values in it: only what the database
-    said is passed on."""
+def _said(database: Database, what: str, error: DBAPIError) -> Exception:
+    """The error's own text has statements and values in it: only what the database said is passed
+    on."""
     place = database.place
     said = place.told(str(error.orig)).strip().replace("\n", "; ")
     hint = "see that it is there; the same command goes on from what was kept"
-    return fail(f"the population {place.shown} gave no answer: {said}", hint=hint)
+    return fail(f"the population {place.shown} {what}: {said}", hint=hint)
 
 
 def use_wal(engine: Engine) -> None:

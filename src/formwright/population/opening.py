@@ -65,9 +65,9 @@ def migrate_database(given: str | Path) -> tuple[int, int]:
 def _opening(place: Place, make: bool) -> Database:
     if not make and place.file is not None and not place.file.is_file():
         raise fail(f"there is no population {place.shown}", hint="see the path")
-    # Of a file that is locked it is known that it is there.
-    served = place.is_server
-    return Database(engine_of(place), place, opened=not served, wait=OPENING if served else WAIT)
+    # Who waits for the lock of a file knows that it is there.
+    wait = OPENING if place.is_server else WAIT
+    return Database(engine_of(place), place, opened=False, wait=wait)
 
 
 def _found(opening: Database, make: bool) -> int:

@@ -6,7 +6,7 @@ commit was cut and nobody knows whether it was heard: a second one changes nothi
 
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 STATES: Final = frozenset(
     {
@@ -21,6 +21,14 @@ STATES: Final = frozenset(
     }
 )
 """SQLSTATE of PostgreSQL (its manual, appendix A)."""
+
+REFUSALS: Final = frozenset(
+    {
+        "42501",  # insufficient_privilege
+        "25006",  # read_only_sql_transaction: a standby
+        "53100",  # disk_full
+    }
+)
 
 _STARTING: Final = ("starting up", "shutting down", "recovery", "too many", "reserved", "accepting")
 """Refusals in the words of an English server: no state comes with those of a connection."""
@@ -46,6 +54,13 @@ def passes(error: DBAPIError, *, opened: bool) -> bool:
     if type(error.orig).__name__ not in ("OperationalError", "ConnectionTimeout"):
         return False
     return opened or _looks_temporary(told)
+
+
+def is_refusal(error: DBAPIError) -> bool:
+    """Whether what was asked is right and the place does not take it: no right, no room."""
+    if type(error.orig).__module__.startswith("sqlite3"):
+        return isinstance(error, OperationalError)
+    return getattr(error.orig, "sqlstate", None) in REFUSALS
 
 
 def _looks_temporary(told: str) -> bool:

@@ -190,6 +190,11 @@ class Population:
         """The steps that went out from an entry."""
         return self._followed(self.entry(key).digest, "parent", "child")
 
+    def steps(self) -> tuple[Step, ...]:
+        """All steps of all lineages, oldest first."""
+        query = select(tables.steps).order_by(tables.steps.c.created, tables.steps.c.key)
+        return tuple(rows.step_of(r) for r in self._rows(query))
+
     # What was seen of them
 
     def record(self, *seen: Fact | Design | Met | Held) -> None:
