@@ -94,7 +94,11 @@ class Asker:
 
 
 def in_process(
-    folder: Path, talk: Talk, *problems: Path, limits: Mapping[Any, Limit] | None = None
+    folder: Path,
+    talk: Talk,
+    *problems: Path,
+    limits: Mapping[Any, Limit] | None = None,
+    population: str = "",
 ) -> None:
     """``talk`` with a server of this process (its work is done in children all the same)."""
 
@@ -102,7 +106,7 @@ def in_process(
     BEFORE.update(descendants(os.getpid()))
 
     async def main() -> None:
-        fixed = fix(problems, str(folder / "population.sqlite"), folder / "out")
+        fixed = fix(problems, population or str(folder / "population.sqlite"), folder / "out")
         supervisor = Supervisor(fixed.out, {**LIMITS, **(limits or {})})
         async with (
             supervisor.running(),

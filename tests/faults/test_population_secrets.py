@@ -1,0 +1,63 @@
+"""A population on a server has a password, and no file, message or answer of ours has it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import mcp_clients as clients
+import pytest
+
+import postgres
+
+SECRET = postgres.PASSWORD
+"""Its plain form; in a URL it stands quoted."""
+
+
+def told(text: str) -> bool:
+    return SECRET in text or "s3cret" in text
+
+
+def holding(folder: Path) -> list[str]:
+    """Files that have the password in them."""
+    files = [p for p in folder.rglob("*") if p.is_file()]
+    assert files
+    return [str(p) for p in files if b"s3cret" in p.read_bytes()]
+
+
+def test_agents_are_told_where_the_population_is_without_it(
+    postgresql: postgres.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(clients.cache(tmp_path)))
+    url = postgresql.new_url()
+
+    async def talk(ask: clients.Asker, _: object) -> None:
+        shown = await ask("problem_show")
+        assert shown["population"].startswith("postgresql://formwright@/")
+        assert not told(str(shown))
+        assert (await ask("population_search", words="gemv"))["hits"] == []
+        broken = await ask("population_show", template="00000000")
+        assert broken["faults"]
+        assert not told(str(broken))
+
+    clients.in_process(tmp_path, talk, clients.problem_file(tmp_path), population=url)
+
+
+@pytest.mark.slow
+def test_a_run_keeps_it_out_of_all_that_it_writes(
+    postgresql: postgres.Server, tmp_path: Path
+) -> None:
+    url = postgresql.new_url()
+    root = Path(__file__).resolve().parents[2]
+    asked = ["examples/gemv.toml", "--agent", "library", "--generations", "1"]
+    places = ["--out", str(tmp_path / "out"), "--population", url]
+    code = "from formwright.cli.start import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, "run", *asked, *places],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode in (0, 1), ran.stderr
+    assert not told(ran.stdout + ran.stderr)
+    assert holding(tmp_path / "out") == []
