@@ -8,6 +8,8 @@ another one (a new file, or new first entry in the old one) begins anew.
 import gzip
 import json
 import os
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +17,8 @@ from typing import Any, Final
 
 LONGEST: Final = 64 << 20
 """Bytes of a line, above which a file is no journal of ours."""
+
+_UNREADABLE: Final = (OSError, EOFError, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +79,18 @@ class Follower:
             # The run may begin again in a moment; what is shown stays until it does.
             self._stamp = None
             return Read((), False)
+        self.trouble, anew, entries = "", False, []
         try:
             with _opened(self.path) as stream:
                 anew = self._replaced(stream)
                 if anew:
                     self._forget()
-                entries = self._rest(stream)
-        except (OSError, EOFError) as error:
+                for entry in self._rest(stream):
+                    entries.append(entry)  # what came before a fault stays
+        except _UNREADABLE as error:
             self.trouble = f"it cannot be read: {error}"
-            return Read((), False)
-        self._stamp, self.trouble = stamp, ""
-        return Read(entries, anew)
+        self._stamp = None if self.trouble else stamp
+        return Read(tuple(entries), anew)
 
     def line(self, number: int) -> str:
         """The text of entry ``number`` as it stands in the file; empty where there is none."""
@@ -96,7 +101,7 @@ class Follower:
             with _opened(self.path) as stream:
                 stream.seek(offset)
                 return bytes(stream.read(length)).decode(errors="replace")
-        except (OSError, EOFError):
+        except _UNREADABLE:
             return ""
 
     @property
@@ -118,8 +123,7 @@ class Follower:
         self._first, self._last = b"", b""
         self._places.clear()
 
-    def _rest(self, stream: Any) -> tuple[Entry, ...]:
-        found: list[Entry] = []
+    def _rest(self, stream: Any) -> Iterator[Entry]:
         stream.seek(self._offset)
         while not self.fault:
             line = stream.readline(LONGEST)
@@ -137,8 +141,7 @@ class Follower:
                 self._first = line
                 self.head = sha256(line).hexdigest()[:12]
             self.count += 1
-            found.append(entry)
-        return tuple(found)
+            yield entry
 
 
 def _stamp_of(path: Path) -> _Stamp:
