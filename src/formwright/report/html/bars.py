@@ -21,13 +21,12 @@ def bars_html(bars: Bars, place: Place) -> str:
     names = _names(bars)
     ends = [end for bar in bars.bars for end in _ends(bar)]
     scale = scale_of(bars.axis, ends, zero=True)
-    many = len(names) > 1
-    items = "".join(_item(bar, scale, names, many, place) for bar in bars.bars)
+    items = "".join(_item(bar, scale, names, place) for bar in bars.bars)
     unit = f" Bars are logarithmic, from {scale.says(scale.low)}." if _log(scale) else ""
     axis = f'<p class="yname">{escaped(bars.axis.name)}{unit}</p>'
     return (
         f'<figure class="block chart">{heading_html(bars.title, place)}'
-        f"{says_html(bars.says, place)}{_legend(names) if many else ''}{axis}"
+        f"{says_html(bars.says, place)}{_legend(names) if names else ''}{axis}"
         f'<div class="stage"><ol class="bars">{items}</ol></div>'
         f"{_values(bars, place.inner('v'))}</figure>"
     )
@@ -38,8 +37,14 @@ def _log(scale: Scale) -> bool:
 
 
 def _names(bars: Bars) -> tuple[str, ...]:
-    """Names of parts in the order in which they come up."""
-    return tuple(dict.fromkeys(p.name for b in bars.bars for p in b.parts))
+    """Names of parts in the order in which they come up; none where they say nothing more.
+
+    One part with the name of its bar, or the same in all bars, is the bar.
+    """
+    names = tuple(dict.fromkeys(p.name for b in bars.bars for p in b.parts))
+    if any(len(b.parts) > 1 for b in bars.bars):
+        return names
+    return names if len(set(names) - {b.name for b in bars.bars}) > 1 else ()
 
 
 def _ends(bar: Bar) -> tuple[float, float]:
@@ -52,8 +57,8 @@ def _total(bar: Bar) -> float:
     return sum(p.value for p in bar.parts)
 
 
-def _item(bar: Bar, scale: Scale, names: tuple[str, ...], many: bool, place: Place) -> str:
-    drawn = "".join(_parts(bar, scale, names, many, place))
+def _item(bar: Bar, scale: Scale, names: tuple[str, ...], place: Place) -> str:
+    drawn = "".join(_parts(bar, scale, names, place))
     zero = scale.at(0.0)
     line = "" if not zero else f'<line class="axis" x1="{zero:.2%}" x2="{zero:.2%}" y2="{THICK}"/>'
     only = bar.parts[0] if len(bar.parts) == 1 else None
@@ -66,7 +71,7 @@ def _item(bar: Bar, scale: Scale, names: tuple[str, ...], many: bool, place: Pla
     )
 
 
-def _parts(bar: Bar, scale: Scale, names: tuple[str, ...], many: bool, place: Place) -> list[str]:
+def _parts(bar: Bar, scale: Scale, names: tuple[str, ...], place: Place) -> list[str]:
     """Rectangles side by side from zero, in the order given; what has no place has none."""
     found = []
     below, above = 0.0, 0.0
@@ -78,8 +83,8 @@ def _parts(bar: Bar, scale: Scale, names: tuple[str, ...], many: bool, place: Pl
         left, width = min(edges), abs(edges[1] - edges[0])
         if width <= 0:
             continue
-        text, more = told(_told(bar, part, scale, many), part.origin, place)
-        kind = f"bar b{names.index(part.name) % SHAPES}"
+        text, more = told(_told(bar, part, scale, bool(names)), part.origin, place)
+        kind = f"bar b{names.index(part.name) % SHAPES if names else 0}"
         found.append(
             f'<rect class="{kind}" x="{left:.2%}" y="1" width="{width:.2%}"'
             f' height="{THICK - 2}"{more}>{text}</rect>'

@@ -7,7 +7,7 @@ from formwright.report.html.cells import cell_html
 from formwright.report.html.charts import chart_html
 from formwright.report.html.distributions import distributions_html
 from formwright.report.html.drawings import drawing_html
-from formwright.report.html.escaped import escaped
+from formwright.report.html.escaped import content, escaped
 from formwright.report.html.graphs import graph_html
 from formwright.report.html.place import Place
 from formwright.report.html.tables import table_html
@@ -52,7 +52,7 @@ def block_html(block: Block, place: Place) -> str:
         case Source():
             return source_html(block, place)
         case Fold(title, blocks):
-            inner = blocks_html(blocks, place.inner("f", 1))
+            inner = blocks_html(blocks, place.inner("f"))
             head = f'<summary><span class="title">{escaped(title)}</span></summary>'
             return f'<details class="block fold">{head}{inner}</details>'
         case _:
@@ -72,6 +72,6 @@ def source_html(source: Source, place: Place) -> str:
     return (
         f'<div class="block source">{heading_html(source.title, place)}'
         f'<pre class="scroll" role="group" tabindex="0" aria-labelledby="{place.at}-h"'
-        f' data-language="{escaped(source.language)}"><code>{escaped(source.text)}</code></pre>'
+        f' data-language="{escaped(source.language)}"><code>{content(source.text)}</code></pre>'
         "</div>"
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from formwright.report.html.escaped import escaped
+from formwright.report.html.escaped import content, escaped
 from formwright.report.html.place import entry_id, file_address
 from formwright.report.page import Origin
 
@@ -30,5 +30,5 @@ def _entry(origin: Origin, text: str, folder: str) -> str:
         link = f'<p>In the file <a href="{escaped(to)}">{escaped(origin.file)}</a></p>'
     return (
         f'<details class="entry" id="{entry_id(origin)}"><summary>{escaped(name)}</summary>{link}'
-        f"<pre>{escaped(text)}</pre></details>"
+        f"<pre>{content(text)}</pre></details>"
     )

@@ -27,8 +27,8 @@ class Keys:
 
 def numbered(spots: list[tuple[float, float, str]]) -> Keys:
     """Numbers for labelled marks: share across, pixels down, label. In the order given."""
-    if not 2 <= len(spots) <= MOST:
-        return Keys("", _listed(spots) if len(spots) == 1 else "")
+    if not 1 <= len(spots) <= MOST:
+        return Keys("", "")
     taken = [(x, y, 0.0, 0.0) for x, y, _ in spots]
     texts = ""
     for number, (x, y, _) in enumerate(spots, start=1):

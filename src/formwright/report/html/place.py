@@ -21,8 +21,8 @@ class Place:
     held: Mapping[Origin, str]
     folder: str = ""
 
-    def inner(self, name: object, deeper: int = 0) -> "Place":
-        return replace(self, at=f"{self.at}-{name}", level=min(6, self.level + deeper))
+    def inner(self, name: object) -> "Place":
+        return replace(self, at=f"{self.at}-{name}")
 
 
 def entry_id(origin: Origin) -> str:
