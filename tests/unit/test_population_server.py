@@ -66,7 +66,7 @@ def test_who_may_only_read_reads(postgresql: postgres.Server, url: str) -> None:
         )
     )
     assert reader.entry(digest).evidence == "proved"
-    with pytest.raises(InputError, match="took nothing: permission denied"):
+    with pytest.raises(OSError, match="took nothing: permission denied"):
         reader.add_template(split_text())
 
 
@@ -79,8 +79,8 @@ def test_a_run_goes_on_where_its_server_restarts(
     monkeypatch.setattr(engine_module, "PAUSE", 0.05)
     waiting = population._database
     short = Population(type(waiting)(waiting.engine, waiting.place, wait=0.3), population._clock)
-    with pytest.raises(InputError, match="gave no answer") as caught:
-        short.entries()
+    with pytest.raises(OSError, match="gave no answer") as caught:
+        short.entry("no such name")  # a lost store is no unknown name
     assert postgres.PASSWORD not in str(caught.value)
     postgresql.start()
     population.record(fact(digest, 1.0))

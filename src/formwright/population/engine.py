@@ -9,6 +9,7 @@ On PostgreSQL a reader has one snapshot (``REPEATABLE READ``), a writer waits fo
 is tried again (``passing``). A forked process takes no connection over.
 """
 
+import errno
 import os
 import random
 import sqlite3
@@ -147,7 +148,7 @@ def read(database: Database, work: Callable[[Connection], T]) -> T:
 def write(database: Database, work: Callable[[Connection], T]) -> T:
     """``work`` as one transaction: all of it or nothing.
 
-    It may be called again, also after it was committed, so it has no effect but on its connection,
+    Raises ``OSError`` where the place does not answer in time, or takes nothing. It may be called again, also after it was committed, so it has no effect but on its connection,
     and done twice it is as done once.
     """
     return _tried(database, work, {_WRITES: True})
@@ -174,12 +175,19 @@ def _tried(database: Database, work: Callable[[Connection], T], options: dict[st
 
 
 def _said(database: Database, what: str, error: DBAPIError) -> Exception:
-    """The error's own text has statements and values in it: only what the database said is passed
-    on."""
+    """What is raised where a place fails. The error's own text has statements and values in it:
+    only what the database said is passed on.
+
+    While it is being opened that is a fault of the input. Later it is none, and nobody who catches
+    those (an unknown name, say) takes a lost store for one: the run ends, its journal has all that
+    was decided.
+    """
     place = database.place
-    said = place.told(str(error.orig)).strip().replace("\n", "; ")
-    hint = "see that it is there; the same command goes on from what was kept"
-    return fail(f"the population {place.shown} {what}: {said}", hint=hint)
+    told = f"{what}: {place.told(str(error.orig)).strip()}".replace("\n", "; ")
+    if not database.opened:
+        hint = "see that it is there; the same command goes on from what was kept"
+        return fail(f"the population {place.shown} {told}", hint=hint)
+    return OSError(errno.EIO, told, place.shown)
 
 
 def use_wal(engine: Engine) -> None:
