@@ -148,8 +148,9 @@ def read(database: Database, work: Callable[[Connection], T]) -> T:
 def write(database: Database, work: Callable[[Connection], T]) -> T:
     """``work`` as one transaction: all of it or nothing.
 
-    Raises ``OSError`` where the place does not answer in time, or takes nothing. It may be called again, also after it was committed, so it has no effect but on its connection,
-    and done twice it is as done once.
+    It may be called again, also after it was committed, so it has no effect but on its connection,
+    and done twice it is as done once. Raises ``OSError`` where the place does not answer in time,
+    or takes nothing.
     """
     return _tried(database, work, {_WRITES: True})
 
