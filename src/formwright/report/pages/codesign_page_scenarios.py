@@ -39,6 +39,14 @@ def scenarios_section(told: Told) -> Section | None:
     ]
     if notes:
         blocks.append(Text(" ".join(notes)))
+    named = next((d["template"] for s in scenarios for d in s["designs"] if d["assignment"]), "")
+    if named:
+        blocks.append(
+            Text(
+                "Names such as those below are decisions of a template, tile sizes and loop orders:"
+                f" `formwright show {named}` prints what each is."
+            )
+        )
     designs = _designs(told)
     blocks.append(
         designs if len(designs.rows) <= OPEN else Fold("The design of each kernel", (designs,))

@@ -1,6 +1,7 @@
 """The way to the chip: what was bought, in order, for how much, and why."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from formwright.report.page import (
@@ -18,7 +19,7 @@ from formwright.report.page import (
     Text,
 )
 from formwright.report.pages.codesign_told import Told, under
-from formwright.report.pages.study_words import counted, figure, percent
+from formwright.report.pages.study_words import counted, figure, listed, percent
 
 REASONS: Final = 3
 """Sentences of a purchase's mechanism that stand in its paragraph: those that save most."""
@@ -130,16 +131,49 @@ def reasons(told: Told) -> Facts:
 
 def _reason(told: Told, bought: Mapping[str, Any]) -> tuple[str, Cell]:
     name = f"Why step {bought['round']}: {told.fields.steps(bought['fields'])}"
-    parts = [*_effects(told, bought), *bought["mechanism"][:REASONS]]
-    left = len(bought["mechanism"]) - REASONS
+    mechanism = _plain(told, bought["mechanism"])
+    parts = [*_effects(told, bought), *_walls(mechanism)]
+    if bought["area"] is not None and bought["area"] < 0:
+        parts.insert(0, f"it frees {figure(-bought['area'], 4)} mm2")
+    # The walls are told once, for all designs that they kept out.
+    told_once = [sentence.partition("; before, ")[0] for sentence in mechanism]
+    parts += told_once[:REASONS]
+    left = len(told_once) - REASONS
     if left > 0:
         parts.append(f"{counted(left, 'more design')} changed, below")
-    if not parts:
+    if not mechanism and not bought.get("effects"):
         parts.append(_unchanged(bought))
-    if bought["area"] is not None and bought["area"] < 0:
-        parts.insert(0, f"frees {figure(-bought['area'], 4)} mm2")
     text = "; ".join(parts)
     return name, Cell(f"{text[:1].upper()}{text[1:]}.", origin=told.kept.entry(bought["entry"]))
+
+
+def _plain(told: Told, mechanism: Sequence[str]) -> list[str]:
+    """Without the name of the scenario where there is one."""
+    names = [s["name"] for s in told.ceiling["scenarios"]]
+    if len(names) != 1:
+        return list(mechanism)
+    return [sentence.replace(f" of {names[0]}", "", 1) for sentence in mechanism]
+
+
+_WALL: Final = re.compile(r"(\w+) was in the way \(it needs ([^,()]+), there was ([^,()]+)\)")
+
+
+def _walls(mechanism: Sequence[str]) -> list[str]:
+    """Each wall with all works whose new designs it kept out, and the most that one needs."""
+    kept_out: dict[tuple[str, str], dict[str, str]] = {}
+    for sentence in mechanism:
+        work = sentence.split(":")[0].split(" runs ")[0].removesuffix(",")
+        for wall, need, had in _WALL.findall(sentence):
+            kept_out.setdefault((wall, had), {})[work] = need
+    return [
+        f"{wall} was in the way of {listed(list(needs))}: {had} was there,"
+        f" {listed(list(dict.fromkeys(needs.values())))} {_is(needs)} needed"
+        for (wall, had), needs in kept_out.items()
+    ]
+
+
+def _is(needs: Mapping[str, str]) -> str:
+    return "is" if len(set(needs.values())) == 1 else "are"
 
 
 def _effects(told: Told, bought: Mapping[str, Any]) -> list[str]:

@@ -24,14 +24,7 @@ def niches_section(kept: Kept) -> Section | None:
         return None
     largest = sorted(groups.values(), key=lambda g: (-len(g), kept.numbers[g[0].niche]))
     bars = tuple(
-        Bar(
-            f"{kept.niche(g[0])}: {kept.problem(g[0])}",
-            (
-                Part("admitted", float(sum(e.admitted for e in g))),
-                Part("on the shelf", float(sum(not e.admitted for e in g))),
-            ),
-        )
-        for g in largest[:MOST_BARS]
+        Bar(f"{kept.niche(g[0])}: {kept.problem(g[0])}", _parts(g)) for g in largest[:MOST_BARS]
     )
     says = (
         f"{counted(len(groups), 'niche')}; the largest has {counted(len(largest[0]), 'template')}."
@@ -43,6 +36,12 @@ def niches_section(kept: Kept) -> Section | None:
         _table(kept, list(groups.values())),
     )
     return Section("niches", "Niches", blocks)
+
+
+def _parts(group: Sequence[Entry]) -> tuple[Part, ...]:
+    admitted = sum(e.admitted for e in group)
+    counts = (("admitted", admitted), ("on the shelf", len(group) - admitted))
+    return tuple(Part(name, float(count)) for name, count in counts if count)
 
 
 def _table(kept: Kept, groups: Sequence[Sequence[Entry]]) -> Table:

@@ -88,8 +88,8 @@ def _answer(result: Data, tasks: Sequence[Data]) -> tuple[str, ...]:
         unsure = sum(r["low"] <= 1 <= r["high"] for r in ratios)
         found.append(
             f"A searcher's kernel takes {low:.2f} to {high:.2f} times as long as the flow's, over"
-            f" {counted(len(ratios), 'pair')} of a task and a searcher; of their 95 % intervals"
-            f" {unsure} hold 1, which tells nothing apart."
+            f" {counted(len(ratios), 'pair')} of a task and a searcher. {unsure} of their 95 %"
+            " intervals hold 1: those two kernels cannot be told apart."
         )
     behind = [_closest(t) for t in tasks if not t["ahead"]]
     if behind:
