@@ -22,7 +22,7 @@ def run_generated(room: Room) -> tuple[dict[str, Any], ...]:
     for hidden in drawn.hidden:
         for seed in range(drawn.seeds):
             key = f"generated/{hidden}/{seed}"
-            room.listener.stage(f"generated problem {seed + 1} of {drawn.seeds}, {hidden} hidden")
+            room.listener.stage(f"generated problems, {hidden} hidden", seed, drawn.seeds)
             found = room.journal.step(key, partial(_row, room, seed, drawn.walls, hidden))
             rows.append({**found, "entry": room.entry(key)})
         room.listener.done(f"{drawn.seeds} generated problems with {hidden} hidden walls")

@@ -52,10 +52,15 @@ def add_texts(
     if errors:
         raise InputError([d for error in errors for d in error.diagnostics])
     found = []
-    for entry in entries:
-        progress(f"proving {entry.name}")
-        found.append(settle(population, entry.digest, partial(prove, progress=progress), "added"))
+    for number, entry in enumerate(entries, 1):
+        say = partial(_say, progress, f"{number}/{len(entries)} {entry.name}: ")
+        say("proving")
+        found.append(settle(population, entry.digest, partial(prove, progress=say), "added"))
     return tuple(found)
+
+
+def _say(progress: Callable[[str], None], before: str, text: str) -> None:
+    progress(before + text)
 
 
 def _stem(reference: str) -> str:

@@ -135,9 +135,11 @@ def _pair(
     """Both arms of a problem, which of them first in turn, and their kernels side by side."""
     order = ARMS if (index + repeat) % 2 == 0 else ARMS[::-1]
     found: dict[Arm, dict[str, Any]] = {}
-    for arm in order:
+    pairs = len(plan.problems)
+    for number, arm in enumerate(order, len(ARMS) * (repeat * pairs + index)):
         place = _Place(plan, out, index, repeat, arm)
-        listener.stage(f"{place.name}: {arm} the population, repeat {repeat + 1}")
+        told = f"{place.name}: {arm} the population, repeat {repeat + 1}"
+        listener.stage(told, number, len(ARMS) * pairs * plan.repeats)
         found[arm] = journal.step(place.key, partial(_run, place))
         record.runs.append(_ran(place, found[arm], journal.number(place.key)))
     libraries: dict[str, Path] = {
@@ -151,8 +153,8 @@ def _pair(
         timed = journal.step(key, partial(_compare, plan, problem, libraries, repeat))
         for arm, rounds in (("with", record.with_), ("without", record.without)):
             rounds |= {f"{repeat}/{n}": v for n, v in timed["rounds"].get(arm, {}).items()}
-    told = {arm: found[arm].get("first_seconds") for arm in ARMS}
-    first = ", ".join(f"{a} {'-' if s is None else f'{s:.1f} s'}" for a, s in told.items())
+    seconds = {arm: found[arm].get("first_seconds") for arm in ARMS}
+    first = ", ".join(f"{a} {'-' if s is None else f'{s:.1f} s'}" for a, s in seconds.items())
     listener.done(f"{index + 1:02d}-{plan.problems[index].name}: first kernel {first}")
 
 

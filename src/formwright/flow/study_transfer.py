@@ -154,7 +154,7 @@ def _task(desk: Desk) -> Transferred:
     keys = sorted({d["key"] for d in (*picks.values(), *finalists.values()) if d["seconds"]})
     sessions = []
     for repeat in range(plan.repeats):
-        desk.listener.stage(f"{name}: comparing, {repeat + 1} of {plan.repeats}")
+        desk.listener.stage(f"{name}: comparing", repeat, plan.repeats)
         sessions.append(
             desk.journal.step(
                 f"compare/{name}/{repeat}/{digest(keys)[:16]}",

@@ -183,7 +183,7 @@ def _searched(room: Room, searcher: str, seed: int) -> dict[str, Any]:
     """One search, a step of the journal: a resumed study begins it anew, with the kernels that are
     kept, unless it is done."""
     name = room.task.name
-    room.listener.stage(f"{name}: {searcher}, seed {seed + 1} of {room.plan.seeds}")
+    room.listener.stage(f"{name}: {searcher}, seed {seed + 1}", *_searches(room))
     key = f"search/{name}/{searcher}/{seed}"
     fresh = room.journal.known(key) is None
     found: dict[str, Any] = room.journal.step(key, partial(_search, room, searcher, seed))
@@ -193,6 +193,18 @@ def _searched(room: Room, searcher: str, seed: int) -> dict[str, Any]:
         told = nothing if best is None else f"{best * 1e6:.1f} us"
         room.listener.done(f"{name}: {searcher}, seed {seed + 1}: {told}")
     return found
+
+
+def _searches(room: Room) -> tuple[int, int]:
+    """How many searches of the study are done, and of how many."""
+    plan = room.plan
+    keys = [
+        f"search/{task.name}/{searcher}/{seed}"
+        for task in plan.tasks
+        for searcher in plan.searchers
+        for seed in range(plan.seeds)
+    ]
+    return sum(room.journal.known(key) is not None for key in keys), len(keys)
 
 
 def _search(room: Room, searcher: str, seed: int) -> dict[str, Any]:

@@ -80,8 +80,8 @@ def import_population(
     found = read_export(folder)
     before = {e.digest: e for e in population.entries()}
     admitted, shelved, known = list[Entry](), list[Entry](), list[Entry]()
-    for one in found:
-        progress(one.name)
+    for number, one in enumerate(found, 1):
+        progress(f"{number}/{len(found)} {one.name}")
         entry = _taken(population, one)
         told = before.get(entry.digest)
         if told is not None and (told.admitted or one.place != "admitted"):

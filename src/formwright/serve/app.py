@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from html import escape
 from importlib.resources import files
 from json import dumps
 from time import monotonic
@@ -14,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from formwright.report.html.document import style
+from formwright.report.html.escaped import escaped
 from formwright.serve.drawing import events_address
 from formwright.serve.files import file_answer
 from formwright.serve.guard import App, Guard
@@ -118,9 +119,9 @@ def make_app(watch: Watch, names: frozenset[str], maker: Maker) -> App:
         _route("/entry", pages.entry),
         _route("/report", pages.report),
         _route("/file/{path:path}", pages.file),
-        _route("/live.js", _file("live.js", "text/javascript")),
-        _route("/live.css", _file("live.css", "text/css")),
-        _route("/live.svg", _file("live.svg", "image/svg+xml")),
+        _route("/live.js", _text(_resource("live.js"), "text/javascript")),
+        _route("/live.css", _text(style() + _resource("live.css"), "text/css")),
+        _route("/live.svg", _text(_resource("live.svg"), "image/svg+xml")),
     ]
     return Guard(Starlette(routes=routes), names)
 
@@ -129,9 +130,11 @@ def _route(path: str, answer: Callable[[Request], Awaitable[Response]]) -> Route
     return Route(path, answer, methods=["GET"])
 
 
-def _file(name: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
-    text = (files("formwright.serve") / name).read_bytes()
+def _resource(name: str) -> str:
+    return (files("formwright.serve") / name).read_text(encoding="utf-8")
 
+
+def _text(text: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
     async def answer(_: Request) -> Response:
         return Response(text, media_type=media_type)
 
@@ -147,7 +150,7 @@ def _event(shown: Shown) -> str:
     """One event; JSON has no line ends of its own, so its data is one line."""
     data = dumps(
         {
-            "title": shown.title,
+            "title": f"{shown.title} · Formwright",
             "news": shown.news,
             "last": shown.last,
             "parts": list(shown.parts.items()),
@@ -158,21 +161,23 @@ def _event(shown: Shown) -> str:
 
 def _page(shown: Shown, events: str) -> str:
     parts = "".join(_part(key, html) for key, html in shown.parts.items())
+    title = escaped(shown.title)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(shown.title)}</title>"
+        f'<meta name="color-scheme" content="light dark"><title>{title} · Formwright</title>'
         '<link rel="icon" href="/live.svg" type="image/svg+xml">'
-        '<link rel="stylesheet" href="/live.css">'
-        '<script src="/live.js" defer></script></head>'
-        f'<body data-events="{escape(events)}"><header><h1>{escape(shown.title)}</h1>'
-        f'<p role="status" id="news">{escape(shown.news)}</p>'
-        f'<p><span id="link" data-last="{escape(shown.last)}">as it was when the page was loaded'
-        '</span> <span id="ago"></span> <a href="/">all runs</a></p></header>'
-        f"<main>{parts}</main></body></html>\n"
+        '<link rel="stylesheet" href="/live.css"><script src="/live.js" defer></script></head>'
+        f'<body class="live" data-events="{escaped(events)}">'
+        '<a class="skip" href="#main">Skip to the run</a><main id="main" tabindex="-1"><header>'
+        f'<p class="kind">live</p><h1>{title}</h1>'
+        f'<p class="answer" role="status" id="news">{escaped(shown.news)}</p>'
+        f'<p class="note"><span id="link" data-last="{escaped(shown.last)}">as it was when the page'
+        ' was loaded</span> <span id="ago"></span></p><p><a href="/">All runs</a></p></header>'
+        f'<div id="parts">{parts}</div></main></body></html>\n'
     )
 
 
 def _part(key: str, html: str) -> str:
-    named = "" if key == "report" else f' aria-labelledby="h-{escape(key)}"'
-    return f'<section id="part-{escape(key)}"{named}>{html}</section>'
+    named = "" if key == "report" else f' aria-labelledby="h-{escaped(key)}"'
+    return f'<section id="part-{escaped(key)}"{named}>{html}</section>'

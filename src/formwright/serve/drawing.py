@@ -1,28 +1,28 @@
-"""Sections of a live page as HTML. Every text is escaped here, and nowhere else."""
+"""Sections of a live page as HTML, in the look of the reports."""
 
-from html import escape
-from typing import Final, assert_never
 from urllib.parse import quote, urlencode
 
+from formwright.report.html.cells import evidence_html, standing_html
+from formwright.report.html.escaped import escaped
 from formwright.report.page import Block, Cell, Facts, Section, Table, Text
-from formwright.report.page import Standing as Verdict
-
-_SIGNS: Final[dict[Verdict, str]] = {"held": "✓", "refuted": "✗", "unresolved": "?"}
 
 
 def section_html(section: Section, run: str) -> str:
     """The inside of a section: its heading and blocks."""
     blocks = "".join(_block(block, section.key, run) for block in section.blocks)
-    return f'<h2 id="h-{escape(section.key)}">{escape(section.title)}</h2>{blocks}'
+    return f'<h2 id="h-{escaped(section.key)}">{escaped(section.title)}</h2>{blocks}'
 
 
 def _block(block: Block, key: str, run: str) -> str:
     match block:
         case Text():
-            return f"<p>{escape(block.text)}</p>"
+            return f"<p>{escaped(block.text)}</p>"
         case Facts():
-            rows = (f"<dt>{escape(n)}</dt><dd>{_cell(c, '', run)}</dd>" for n, c in block.items)
-            return f"<dl>{''.join(rows)}</dl>"
+            rows = (
+                f"<div><dt>{escaped(name)}</dt><dd>{_cell(cell, '', run)}</dd></div>"
+                for name, cell in block.items
+            )
+            return f'<dl class="facts">{"".join(rows)}</dl>'
         case Table():
             return _table(block, key, run)
         case _:
@@ -31,14 +31,14 @@ def _block(block: Block, key: str, run: str) -> str:
 
 def _table(table: Table, key: str, run: str) -> str:
     heads = "".join(
-        f'<th scope="col"{_right(c.number)}>{escape(c.name)}'
-        f"{f' <small>{escape(c.unit)}</small>' if c.unit else ''}</th>"
+        f'<th scope="col"{_right(c.number)}>{escaped(c.name)}'
+        f"{f' <small>{escaped(c.unit)}</small>' if c.unit else ''}</th>"
         for c in table.columns
     )
     rows = "".join(_row(table, cells, f"{key}-{n}", run) for n, cells in enumerate(table.rows))
     return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(table.title)}"'
-        f' id="wide-{escape(key)}"><table><caption>{escape(table.title)}</caption>'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(table.title)}"'
+        f' id="wide-{escaped(key)}"><table><caption>{escaped(table.title)}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -48,9 +48,8 @@ def _row(table: Table, cells: tuple[Cell, ...], key: str, run: str) -> str:
     for n, (column, cell) in enumerate(zip(table.columns, cells, strict=True)):
         tag = "th" if n == 0 else "td"
         scope = ' scope="row"' if n == 0 else ""
-        shown.append(
-            f"<{tag}{scope}{_right(column.number)}>{_cell(cell, f'{key}-{n}', run)}</{tag}>"
-        )
+        said = _cell(cell, f"{key}-{n}", run)
+        shown.append(f"<{tag}{scope}{_right(column.number)}>{said}</{tag}>")
     return f"<tr>{''.join(shown)}</tr>"
 
 
@@ -59,25 +58,24 @@ def _right(number: bool) -> str:
 
 
 def _cell(cell: Cell, key: str, run: str) -> str:
-    """The text, as a link to its entry where it has one, with evidence and standing in words."""
-    said = escape(cell.text)
-    if cell.origin is not None:
-        to = escape(entry_address(run, cell.origin.entry))
-        name = escape(f"{cell.text}, entry {cell.origin.entry}")
-        said = f'<a id="{escape(key)}" href="{to}" aria-label="{name}">{said}</a>'
-    if cell.standing is not None:
-        said = f'<span class="{cell.standing}">{_sign(cell.standing)} {said}</span>'
-    if cell.evidence is not None:
-        said += f" <small>{escape(cell.evidence)}</small>"
-    return said
+    """The text, with evidence and standing in words. It leads to the entry of its origin, or to
+    the run that an origin without an entry names."""
+    said = escaped(cell.text)
+    origin = cell.origin
+    if origin is not None and origin.entry:
+        to = entry_address(run, origin.entry)
+        said = _link(to, said, key, f"{cell.text}, entry {origin.entry}")
+    elif origin is not None:
+        said = _link(run_address(origin.file), said, key, cell.text)
+    before = "" if cell.standing is None else standing_html(cell.standing)
+    return f"{before}{said}{evidence_html(cell.evidence)}"
 
 
-def _sign(standing: Verdict) -> str:
-    match standing:
-        case "held" | "refuted" | "unresolved":
-            return f'<span aria-hidden="true">{_SIGNS[standing]}</span>'
-        case _:
-            assert_never(standing)
+def _link(address: str, said: str, key: str, name: str) -> str:
+    """With an id, by which it keeps the focus when it is drawn again."""
+    return (
+        f'<a id="{escaped(key)}" href="{escaped(address)}" aria-label="{escaped(name)}">{said}</a>'
+    )
 
 
 def entry_address(run: str, number: str) -> str:

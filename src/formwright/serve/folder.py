@@ -39,6 +39,7 @@ def _walk(folder: Path, name: str, depth: int) -> Iterator[tuple[str, Path]]:
         inside = sorted(os.scandir(folder), key=lambda each: each.name)
     except OSError:
         return
+    inside = [each for each in inside if _readable(each.name)]
     files = {each.name for each in inside if each.is_file(follow_symlinks=False)}
     kept = next((each for each in NAMES if each in files), None)
     if kept is not None:
@@ -49,6 +50,15 @@ def _walk(folder: Path, name: str, depth: int) -> Iterator[tuple[str, Path]]:
         if each.is_dir(follow_symlinks=False) and each.name not in _OTHERS:
             below = f"{name}/{each.name}" if name else each.name
             yield from _walk(folder / each.name, below, depth + 1)
+
+
+def _readable(name: str) -> bool:
+    """Whether a browser can ask for it: names that are not UTF-8 have no address."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def writer_of(journal: Path) -> Writer:

@@ -1,7 +1,7 @@
 // Puts what the server sends in its place. The server has escaped every text of it.
 "use strict";
 (() => {
-  const main = document.querySelector("main");
+  const main = document.getElementById("parts");
   const link = document.getElementById("link");
   const news = document.getElementById("news");
   const shown = new Map();
@@ -11,7 +11,7 @@
   const replace = (part, html) => {
     const focused = document.activeElement;
     const id = part.contains(focused) ? focused.id : "";
-    const wide = [...part.querySelectorAll(".wide")].map((e) => [e.id, e.scrollLeft]);
+    const wide = [...part.querySelectorAll(".scroll")].map((e) => [e.id, e.scrollLeft]);
     part.innerHTML = html;
     for (const [key, left] of wide) {
       const found = document.getElementById(key);

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from html import escape
 
-from formwright.report.page import Cell, Column, Section, Table, Text
-from formwright.serve.drawing import report_address, run_address, section_html
+from formwright.report.html.escaped import escaped
+from formwright.report.page import Cell, Column, Origin, Section, Table, Text
+from formwright.serve.drawing import report_address, section_html
 from formwright.serve.sections import moment
 from formwright.serve.standing import Standing
 from formwright.serve.watching import View, Watch
@@ -70,7 +70,7 @@ def _to_report(name: str, view: View) -> str:
     if not view.tally.entries:
         return ""
     when = "of what there is so far" if _open(view.standing) else "of the finished run"
-    address = escape(report_address(name))
+    address = escaped(report_address(name))
     return f'<p><a id="to-report" href="{address}">The report {when}</a></p>'
 
 
@@ -89,7 +89,7 @@ def _runs(views: Mapping[str, View]) -> Table | Text:
         kept = sum(bool(w.qualified) for w in tally.works.values())
         rows.append(
             (
-                Cell(name or "this folder", name),
+                Cell(name or "this folder", name, Origin(name)),
                 Cell(view.standing.word),
                 Cell(f"{tally.entries:,}", tally.entries),
                 Cell(_day(tally.last)),
@@ -104,6 +104,3 @@ def _day(time: str) -> str:
         return moment(time).isoformat(sep=" ", timespec="seconds") if time else "-"
     except ValueError:
         return "-"
-
-
-__all__ = ["Shown", "run_address", "show_all", "show_run", "title_of"]
