@@ -95,19 +95,27 @@ def report(
     quiet: Quiet = False,
 ) -> int:
     """Write a page to look at: what came out, why, and where each figure stands. One file."""
+    from formwright.base.diagnostics import InputError
     from formwright.base.files import write_text
     from formwright.report.html import html_of
-    from formwright.report.pages.finding import find, run_folders
+    from formwright.report.pages.finding import find, runs_in
 
     found = find(subject)
-    several = [find(str(f)) for f in run_folders(found.place)] if found.kind == "runs" else []
-    wanted = [(out or target(found), found), *((target(one), one) for one in several if not out)]
+    several = runs_in(found.place)[0] if found.kind == "runs" and out is None else ()
+    wanted = [(out or target(found), found)]
+    wanted += [(target(one), one) for one in map(find, map(str, several))]
     pages: list[tuple[Path, Page]] = []
     with status_line(quiet) as say:
         for done, (path, one) in enumerate(wanted):
-            say(f"making {path.name}", done, len(wanted))
-            pages.append((path, _placed(page_of(one, say), one, path)))
-            write_text(path, html_of(pages[-1][1]))
+            say(f"making {path}", done, len(wanted))
+            try:
+                page = _placed(page_of(one, say), one, path)
+            except InputError:
+                if done == 0:
+                    raise
+                continue  # The first page, of all runs, says what is wrong with this one.
+            write_text(path, html_of(page))
+            pages.append((path, page))
     main, page = pages[0]
     if json_:
         shown = {"schema": 1, "kind": page.kind, "title": page.title, "report": str(main)}

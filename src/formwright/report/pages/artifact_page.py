@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from formwright import __version__
 from formwright.base.diagnostics import InputError
-from formwright.flow.rooflining import roofline_of_folder
 from formwright.qualify.artifact import RECORD, ArtifactError, read_artifact, read_record
 from formwright.report.page import (
     Block,
@@ -21,6 +20,7 @@ from formwright.report.page import (
     Table,
     Text,
 )
+from formwright.report.pages.artifact_promise import promise_blocks
 from formwright.report.pages.conditions import (
     condition_blocks,
     conditions_of,
@@ -37,7 +37,7 @@ from formwright.report.pages.record_blocks import (
     timing_blocks,
     trusted_table,
 )
-from formwright.report.pages.roofline_blocks import roofline_blocks
+from formwright.report.pages.roofline_blocks import roofline_of_place
 from formwright.report.pages.run_funnel import assignment_text
 from formwright.report.pages.units import count_cell, seconds_cell, seconds_text
 from formwright.report.pages.untested import untested
@@ -172,7 +172,7 @@ def _sections(
     name = words(record, "workload", "name")
     gaps = untested(record, contract)
     made: tuple[tuple[str, str, tuple[Block, ...]], ...] = (
-        ("domain", "What it promises, and where", _promise(book, record, contract)),
+        ("domain", "What it promises, and where", promise_blocks(book, record, contract)),
         ("evidence", "What is known, by what", (_evidence(book, record),)),
         ("proved", "Proved: the template", _proved(book, record)),
         (
@@ -188,84 +188,13 @@ def _sections(
                 memory_facts(book, record, RECORD),
             ),
         ),
-        ("roofline", "Roofline by memory level", () if fault else _roofline(folder)),
+        ("roofline", "Roofline by memory level", () if fault else roofline_of_place(folder)),
         ("untested", "What was not tested", (gaps,)),
         ("trusted", "What is trusted", (trusted_table(book, record, RECORD),)),
         ("made", "How it was made", _generation(book, record)),
         ("files", "Files", (_files(book, record, fault), *_texts(folder))),
     )
     return tuple(Section(key, title, blocks) for key, title, blocks in made if blocks)
-
-
-def _promise(
-    book: Book, record: Mapping[str, Any], contract: Mapping[str, Any]
-) -> tuple[Block, ...]:
-    domain = mapping(record.get("domain"))
-    origin = book.part(RECORD, record, "domain")
-    formula = "\n".join(map(str, items(at(record, "contract", "formula"))))
-    dtypes = mapping(domain.get("dtypes"))
-    strides = mapping(domain.get("strides"))
-    ahead = ", ".join(map(str, items(domain.get("ahead")))) or "nothing"
-    rows = [
-        (f"extent {n}", Cell(_range(v), origin=origin))
-        for n, v in mapping(domain.get("extents")).items()
-    ]
-    rows += [
-        ("element types", Cell(", ".join(f"{n} {t}" for n, t in dtypes.items()), origin=origin)),
-        ("strides", Cell(", ".join(f"{n} {v}" for n, v in strides.items()), origin=origin)),
-        ("alignment", Cell(words(domain, "alignment") or "–", origin=origin)),
-        ("aliasing", Cell(words(domain, "aliasing") or "–", origin=origin)),
-        ("packed ahead", Cell(ahead, origin=origin)),
-    ]
-    promised = [
-        (k, Cell(_clause(contract.get(k)))) for k in _CLAUSES if contract.get(k) is not None
-    ]
-    return (
-        Source("The formula of its contract", formula),
-        Text("Its domain: a call with anything else is not computed by this kernel."),
-        Facts(tuple(rows)),
-        *(
-            (Text("What the contract says beside the formula:"), Facts(tuple(promised)))
-            if promised
-            else ()
-        ),
-    )
-
-
-_CLAUSES: Final = {
-    "relation": "how close to the reference",
-    "special": "special values",
-    "mutation": "what a call writes",
-    "previous_output": "what the output held before",
-    "repeatable": "the same call gives the same bits",
-    "threads": "threads of a call",
-    "caches": "caches, as timed",
-}
-"""Keys of ``contract.json`` with what they are about; the domain has the others."""
-
-
-def _clause(value: Any) -> str:
-    """A clause in words: limits that are not set are left out."""
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case dict():
-            said = {n: v for n, v in value.items() if v not in (None, 0, "0", False)}
-            if "kind" in said:
-                kind = said.pop("kind")
-                first = "within the operator's own bound from analysis" if kind == "bound" else kind
-                order = (
-                    "sums in any order" if said.pop("reassociate", False) else "one order of sums"
-                )
-                return "; ".join([str(first), order, *(f"{n} {v}" for n, v in said.items())])
-            return ", ".join(f"{n.replace('_', ' ')} {v}" for n, v in said.items())
-        case _:
-            return str(value)
-
-
-def _range(value: Any) -> str:
-    ends = items(value)
-    return f"{ends[0]} to {ends[1]}" if len(ends) == 2 else "–"
 
 
 def _evidence(book: Book, record: Mapping[str, Any]) -> Table:
@@ -335,13 +264,6 @@ def _proved(book: Book, record: Mapping[str, Any]) -> tuple[Block, ...]:
     found = conditions_of(template)
     origin = book.part(RECORD, record, "evidence", "template")
     return condition_blocks(found, words(record, "template", "name"), origin)
-
-
-def _roofline(folder: Path) -> tuple[Block, ...]:
-    try:
-        return roofline_blocks(roofline_of_folder(folder))
-    except InputError as error:
-        return (Text(f"No roofline: {error.diagnostics[0].message}."),)
 
 
 def _generation(book: Book, record: Mapping[str, Any]) -> tuple[Block, ...]:

@@ -1,4 +1,4 @@
-"""The conditions of a proof: verdicts, what each rests on, and counterexamples as swim-lanes."""
+"""The conditions of a proof: verdicts, and what each rests on."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,12 @@ from formwright.proof.grounds import (
     grounds_path,
     read_grounds,
 )
-from formwright.proof.interleaving import Event, Interleaving
-from formwright.report.lanes_svg import lanes_svg
 from formwright.report.page import (
     Block,
     Cell,
     Column,
-    Drawing,
     Evidence,
+    Fold,
     Graph,
     Node,
     Origin,
@@ -39,9 +37,6 @@ GROUPS: Final = {
     "K3": "every parameter of the scope has at least one design",
     "derived": "divisors, footprints, reachable statements, output defined everywhere",
 }
-
-MOST_EVENTS: Final = 200
-"""Of a run that is drawn; a longer one is told in a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +91,12 @@ def evidence_of(word: str) -> Evidence | None:
     return cast(Evidence, word) if word in EVIDENCE else None
 
 
+def verdict_cell(verdict: str, evidence: str) -> Cell:
+    """A verdict with its evidence word, which only what was shown has."""
+    shown = evidence_of(evidence) if verdict in ("proved", "held") else None
+    return Cell(verdict or "–", standing=standing_of(verdict), evidence=shown)
+
+
 def _resting(digest: str) -> dict[str, str]:
     """By obligation, what the kept grounds of this very template say; nothing is checked here."""
     if not digest.isalnum():
@@ -147,7 +148,8 @@ def condition_blocks(
     )
     top = theorem or f"every design of {subject} computes its workload"
     graph = _graph(groups, subject, top)
-    return (by_condition, graph, _rests_text(found), _all(found, subject, origin))
+    everything = Fold("Every obligation", (_all(found, subject, origin),))
+    return (by_condition, graph, _rests_text(found), everything)
 
 
 def _row(
@@ -183,10 +185,10 @@ def _graph(groups: Mapping[tuple[str, str], Sequence[Condition]], subject: str, 
     verdict = _worst(everything)
     nodes = [Node("theorem", top, standing=standing_of(verdict))]
     for group in dict.fromkeys(g for g, _ in groups):
-        members = [c for c in everything if c.group == group]
+        mine = [c for c in everything if c.group == group]
         label = f"{group}: {GROUPS[group]}" if group in GROUPS else group or "other"
         nodes.append(
-            Node(f"group {group}", label, ("theorem",), standing=standing_of(_worst(members)))
+            Node(f"group {group}", label, ("theorem",), standing=standing_of(_worst(mine)))
         )
     for (group, condition), members in groups.items():
         rests = Cell(f"rests on {_mostly(members)}")
@@ -232,7 +234,7 @@ def _all(found: Sequence[Condition], subject: str, origin: Origin | None) -> Tab
             (
                 Cell(c.name, origin=origin),
                 Cell(f"{c.group} {c.condition}".strip()),
-                Cell(c.verdict, standing=standing_of(c.verdict), evidence=evidence_of(c.evidence)),
+                verdict_cell(c.verdict, c.evidence),
                 Cell(c.rests),
                 Cell("–") if c.seconds is None else Cell(f"{c.seconds:.3f}", c.seconds),
                 Cell(c.detail or "–"),
@@ -240,76 +242,4 @@ def _all(found: Sequence[Condition], subject: str, origin: Origin | None) -> Tab
             for c in found
         ),
         shown=12,
-    )
-
-
-def counterexample_blocks(
-    found: Sequence[tuple[str, Condition, Origin | None]], most: int
-) -> tuple[Block, ...]:
-    """Refutations: a table of all, and of the first ``most`` that differ the run in lanes.
-
-    ``found``: the template's name, the obligation, the entry.
-    """
-    rows = []
-    drawn: dict[Interleaving, Drawing] = {}
-    for template, c, origin in found:
-        met = c.counterexample
-        values = ", ".join(f"{k} = {v}" for k, v in mapping(met.get("values")).items())
-        replayed = met.get("replayed") is True
-        rows.append(
-            (
-                Cell(template, origin=origin),
-                Cell(c.condition, standing=standing_of(c.verdict)),
-                Cell(words(met, "text") or c.detail),
-                Cell("yes" if replayed else "no", evidence="tested" if replayed else None),
-                Cell(values or "–"),
-            )
-        )
-        run = interleaving_of(met.get("interleaving"))
-        if run is not None and run not in drawn and len(drawn) < most:
-            drawn[run] = _drawing(template, c, run)
-    table = Table(
-        title="Counterexamples",
-        columns=(
-            Column("template"),
-            Column("condition"),
-            Column("what goes wrong"),
-            Column("replayed"),
-            Column("with"),
-        ),
-        rows=tuple(rows),
-        says="Replayed: an interpreter that shares no code with the verifier reached the defect.",
-        shown=20,
-    )
-    return (table, *drawn.values())
-
-
-def _drawing(template: str, c: Condition, run: Interleaving) -> Drawing:
-    steps = "; ".join(f"{e.lane}: {e.text}" for e in run.events[:12])
-    more = f"; and {len(run.events) - 12} more steps" if len(run.events) > 12 else ""
-    return Drawing(
-        title=f"{c.condition} of {template}: {run.title}",
-        says=f"{steps}{more}. {run.defect}",
-        svg=lanes_svg(run),
-    )
-
-
-def interleaving_of(value: Any) -> Interleaving | None:
-    """A run as it was written; ``None`` where it cannot be drawn."""
-    data = mapping(value)
-    lanes = tuple(map(str, items(data.get("lanes"))))
-    events = tuple(_event(mapping(e)) for e in items(data.get("events")))
-    drawable = 0 < len(events) <= MOST_EVENTS and 0 < len(lanes) <= 16
-    if not drawable or any(e.lane not in lanes for e in events):
-        return None
-    return Interleaving(words(data, "title"), lanes, events, words(data, "defect"))
-
-
-def _event(data: Mapping[str, Any]) -> Event:
-    return Event(
-        lane=words(data, "lane"),
-        text=words(data, "text"),
-        reads=tuple(map(str, items(data.get("reads")))),
-        writes=tuple(map(str, items(data.get("writes")))),
-        note=words(data, "note"),
     )

@@ -50,10 +50,7 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
     for number, line in enumerate(_lines(path)):
         entry = _entry(line)
         if entry is None or entry.number != number:
-            raise fail(
-                f"{path}, line {number + 1}: not an entry of a journal, or out of order",
-                hint="the file was changed by hand; give the folder that the command wrote",
-            )
+            raise _disordered(path, number + 1)
         found.append(entry)
     return tuple(found)
 
@@ -65,7 +62,12 @@ def first_entry(path: Path) -> Entry | None:
             line = stream.readline(1 << 20)
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from None
-    return _entry(line) if line.endswith(b"\n") else None
+    if not line.endswith(b"\n"):
+        return None
+    entry = _entry(line)
+    if entry is None:
+        raise _disordered(path, 1)
+    return entry
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -77,6 +79,13 @@ def _lines(path: Path) -> Iterator[bytes]:
     if len(text) > MOST_BYTES:
         raise fail(f"{path} has more than {MOST_BYTES >> 20} MiB", hint="give a smaller run")
     yield from text[: text.rfind(b"\n") + 1].splitlines()
+
+
+def _disordered(path: Path, line: int) -> Exception:
+    return fail(
+        f"{path}, line {line}: not an entry of a journal, or out of order",
+        hint="the file was changed by hand; give the folder that the command wrote",
+    )
 
 
 def _unreadable(path: Path, error: Exception) -> Exception:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from formwright.base.diagnostics import fail, nearest
+from formwright.base.diagnostics import InputError, fail, nearest
 from formwright.lang.chain_sources import shipped_chains
 from formwright.lang.sources import shipped
 from formwright.report.pages.entries import JOURNALS, first_entry, journal_in, mapping, read_json
@@ -78,19 +78,26 @@ def _folder(place: Path, subject: str) -> Found:
         return Found(_kind(journal), place, subject)
     if (place / RESULT).is_file():
         return Found(_study(mapping(read_json(place / RESULT)), place), place, subject)
-    if run_folders(place):
+    if any(runs_in(place)):
         return Found("runs", place, subject)
     raise fail(f"{place} holds no journal and no record.json", hint=_EXAMPLES)
 
 
-def run_folders(place: Path) -> tuple[Path, ...]:
-    """The folders of runs in ``place``: what ``run`` with several problems writes."""
-    found = []
+def runs_in(place: Path) -> tuple[tuple[Path, ...], dict[str, str]]:
+    """The folders of runs in ``place``, as ``run`` with several problems writes them; and those
+    by name, with why, whose journal cannot be read."""
+    found: list[Path] = []
+    unread: dict[str, str] = {}
     for folder in sorted(p for p in place.iterdir() if p.is_dir()):
         journal = journal_in(folder)
-        if journal is not None and _kind(journal) == "run":
-            found.append(folder)
-    return tuple(found)
+        if journal is None:
+            continue
+        try:
+            if _kind(journal) == "run":
+                found.append(folder)
+        except InputError as error:
+            unread[folder.name] = error.diagnostics[0].message
+    return tuple(found), unread
 
 
 def _kind(journal: Path) -> Kind:

@@ -26,10 +26,10 @@ from formwright.report.pages.conditions import (
     Condition,
     condition_blocks,
     conditions_of,
-    counterexample_blocks,
     evidence_of,
     standing_of,
 )
+from formwright.report.pages.counterexamples import counterexample_blocks
 from formwright.report.pages.entries import Book, items, mapping, number, read_json, words
 from formwright.report.pages.units import count_cell, seconds_cell
 

@@ -18,7 +18,7 @@ from formwright.report.page import (
     Table,
     Text,
 )
-from formwright.report.pages.conditions import evidence_of, standing_of
+from formwright.report.pages.conditions import verdict_cell
 from formwright.report.pages.entries import Book, at, items, mapping, number, words
 from formwright.report.pages.units import (
     bytes_cell,
@@ -43,7 +43,7 @@ def tested_blocks(book: Book, record: Mapping[str, Any], file: str) -> tuple[Blo
         rows=tuple(
             (
                 Cell(words(c, "name"), origin=origin),
-                _verdict(words(c, "verdict"), words(c, "evidence") or "tested"),
+                verdict_cell(words(c, "verdict"), words(c, "evidence") or "tested"),
                 count_cell(int(number(c, "runs") or 0)),
                 Cell(words(c, "says") + _counterexample(c)),
             )
@@ -61,14 +61,6 @@ def _counterexample(check: Mapping[str, Any]) -> str:
         return ""
     told = words(check, "detail") or words(check, "counterexample")
     return f"; {told}" if told else ""
-
-
-def _verdict(verdict: str, evidence: str) -> Cell:
-    """A verdict of tests; the evidence is said of what held, not of what nobody could run."""
-    held = verdict == "held"
-    return Cell(
-        verdict, standing=standing_of(verdict), evidence=evidence_of(evidence) if held else None
-    )
 
 
 def _shapes(runs: Sequence[Mapping[str, Any]]) -> Table:
@@ -118,7 +110,7 @@ def other_build_table(book: Book, record: Mapping[str, Any], file: str) -> Table
         rows.append(
             (
                 Cell(words(other, "what"), origin=origin),
-                _verdict(words(other, "verdict"), words(other, "evidence")),
+                verdict_cell(words(other, "verdict"), words(other, "evidence")),
                 count_cell(int(number(other, "runs") or 0)),
                 Cell(words(other, "says") + (f"; {detail}" if detail else "")),
                 Cell(f"does not see: {unseen}" if unseen else words(other, "difference")),

@@ -1,10 +1,26 @@
 """Kernels under the roofs of their chip: the drawing, and a table by memory level."""
 
-from formwright.flow.rooflining import Kernel, Roofline
+from pathlib import Path
+
+from formwright.base.diagnostics import InputError
+from formwright.flow.rooflining import Kernel, Roofline, roofline_of_run
 from formwright.report.page import Block, Cell, Column, Drawing, Table, Text
 from formwright.report.pages.units import bytes_cell, seconds_text
 from formwright.report.roofline import NO_COUNTERS, scaled, shape_text
 from formwright.report.roofline_svg import roofline_svg
+
+
+def roofline_of_place(folder: Path) -> tuple[Block, ...]:
+    """The blocks of every artifact in ``folder``; in words why there is no roofline of one."""
+    try:
+        found = roofline_of_run(folder)
+    except InputError as error:
+        return (Text(f"No roofline: {error.diagnostics[0].message}."),)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+        # The model reads figures of a record that nobody hashed: what somebody changed in it
+        # must not keep the rest of the page from being read.
+        return (Text("No roofline: the figures of a record are not as they were written."),)
+    return () if found is None else roofline_blocks(found)
 
 
 def roofline_blocks(found: Roofline) -> tuple[Block, ...]:

@@ -202,7 +202,11 @@ def _judged(
     taken = any(t.key == name for t in before)
     key = (f"{name}-{text_digest[:8]}" if taken else name) if text_digest else ""
     by_name = {t.key: t.digest for t in before if t.key}
-    parents = [by_name.get(str(p), str(p)) for p in items(mine.get("parents"))]
+    parents = tuple(by_name.get(str(p), str(p)) for p in items(mine.get("parents")))
+    if request.get("kind") == "repair" and before:
+        # Asked for right after the text that failed, whatever the answer says of its parents.
+        failed = before[-1]
+        parents = (failed.digest,) if failed.digest else failed.parents
     return TextMade(
         key=key,
         digest=text_digest,
@@ -213,7 +217,7 @@ def _judged(
         why=words(mine, "why"),
         proposer=words(request, "proposer"),
         language=words(mine, "language") or "fw",
-        parents=tuple(parents),
+        parents=parents,
         findings=tuple(
             Finding(words(f, "stage"), words(f, "condition"), words(f, "message"))
             for f in map(mapping, items(data.get("findings")))

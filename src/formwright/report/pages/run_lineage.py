@@ -209,7 +209,7 @@ def _generations(facts: RunFacts, generations: list[str]) -> Table:
 
 
 def _requests(facts: RunFacts) -> Table | None:
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for key in facts.book.keys("ask/"):
         data = mapping(facts.book.data(key))
         answers = [mapping(p) for p in items(data.get("proposals"))]

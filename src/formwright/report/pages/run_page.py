@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from formwright import __version__
-from formwright.base.diagnostics import InputError, fail
-from formwright.flow.rooflining import roofline_of_run
+from formwright.base.diagnostics import fail
 from formwright.report.page import (
     Block,
     Cell,
@@ -22,8 +21,8 @@ from formwright.report.page import (
 from formwright.report.pages.conditions import (
     condition_blocks,
     conditions_of,
-    counterexample_blocks,
 )
+from formwright.report.pages.counterexamples import counterexample_blocks
 from formwright.report.pages.entries import (
     Book,
     at,
@@ -35,19 +34,17 @@ from formwright.report.pages.entries import (
     words,
 )
 from formwright.report.pages.record_blocks import (
-    beside_text,
-    extents_text,
     other_build_table,
     tested_blocks,
     timing_blocks,
     trusted_table,
 )
-from formwright.report.pages.roofline_blocks import roofline_blocks
+from formwright.report.pages.roofline_blocks import roofline_of_place
+from formwright.report.pages.run_answer import answer, results_table
 from formwright.report.pages.run_budget import budget_blocks
-from formwright.report.pages.run_facts import RunFacts, Workload, run_facts
+from formwright.report.pages.run_facts import RunFacts, run_facts
 from formwright.report.pages.run_funnel import (
     Funnel,
-    assignment_text,
     funnel_blocks,
     funnel_of,
 )
@@ -59,7 +56,7 @@ from formwright.report.pages.run_prediction import (
     prediction_blocks,
     tradeoff_chart,
 )
-from formwright.report.pages.units import counted, ratio_text, seconds_cell, seconds_text
+from formwright.report.pages.units import seconds_cell
 
 MOST_LANES: Final = 4
 """Counterexamples that are drawn; all are told."""
@@ -86,63 +83,6 @@ def run_page(folder: Path, within: str = "") -> Page:
         made=_made(facts),
         entries=book.texts(),
     )
-
-
-def answer(facts: RunFacts, funnel: Funnel) -> tuple[str, ...]:
-    """What came out, in sentences: a line for each workload, then how it was come by."""
-    told = [_came_out(w) for w in facts.workloads]
-    if not facts.ended:
-        last = facts.book.entries[-1]
-        told.append(
-            f"The run has not ended: the last of {len(facts.book.entries)} steps is "
-            f"`{last.key}`, {last.time}. The same command goes on from there."
-        )
-    told += [said for w in facts.workloads if (said := _rests(facts, w))]
-    texts, designs = dict(funnel.texts), dict(funnel.designs)
-    chosen = counted(designs["chosen by the solver"], "design")
-    told.append(
-        f"Of {counted(texts['proposed'], 'template')} {texts['proved']} were proved for every "
-        f"design and extent that they allow; of {chosen} that the solver chose "
-        f"{designs['built']} were built, {designs['validated']} validated and "
-        f"{designs['measured']} measured."
-    )
-    return tuple(told)
-
-
-def _rests(facts: RunFacts, w: Workload) -> str:
-    """Of a winner: what was proved, what was tested, what was only predicted."""
-    if w.winner is None or not w.record:
-        return ""
-    proof = mapping(at(w.record, "evidence", "template"))
-    binary = mapping(at(w.record, "evidence", "binary"))
-    checks = [words(c, "verdict") for c in items(binary.get("checks"))]
-    of = f"{w.name}: " if len(facts.workloads) > 1 else ""
-    obligations = counted(len(items(proof.get("obligations"))), "obligation")
-    runs = counted(len(items(binary.get("runs"))), "run")
-    told = (
-        f"{of}its template {w.winner.template} is {words(proof, 'verdict')} ({obligations}, in "
-        f"real arithmetic); of the binary {checks.count('held')} of "
-        f"{counted(len(checks), 'check')} held in {runs} (tested)"
-    )
-    predicted = number(w.record, "predicted_seconds")
-    if predicted is not None:
-        told += f"; its model had said {seconds_text(predicted)} (modelled)"
-    return f"{told[:1].upper()}{told[1:]}."
-
-
-def _came_out(w: Workload) -> str:
-    shape = f" ({extents_text(w.extents)})" if w.extents else ""
-    if not w.qualify:
-        best = min((s for d in w.designs if (s := d.seconds) is not None), default=None)
-        so_far = "nothing measured yet" if best is None else f"best so far {seconds_text(best)}"
-        return f"{w.name}{shape}: not decided; {so_far}."
-    median = number(w.confirm, "programs", "kernel", "seconds", "median")
-    if not w.artifact:
-        return f"{w.name}{shape}: no kernel is qualified: {words(w.qualify, 'message')}."
-    told = f"{w.name}{shape}: a qualified kernel"
-    if median is not None:
-        told += f", {seconds_text(median)} a call in the median (measured)"
-    return f"{told}{beside_text(w.confirm)}."
 
 
 def _facts(facts: RunFacts) -> Facts:
@@ -180,7 +120,7 @@ def _facts(facts: RunFacts) -> Facts:
 def _sections(facts: RunFacts, funnel: Funnel) -> tuple[Section, ...]:
     """Those that have something to say, in the order in which a reader asks."""
     parts: tuple[tuple[str, str, Callable[[], tuple[Block, ...]]], ...] = (
-        ("results", "Results", lambda: (_results(facts),)),
+        ("results", "Results", lambda: (results_table(facts),)),
         ("funnel", "Candidates, stage by stage", lambda: funnel_blocks(facts, funnel)),
         ("timing", "Times against the baselines", lambda: _timing(facts)),
         ("prediction", "Predicted against measured", lambda: prediction_blocks(facts)),
@@ -194,62 +134,6 @@ def _sections(facts: RunFacts, funnel: Funnel) -> tuple[Section, ...]:
     )
     made = ((key, title, blocks()) for key, title, blocks in parts)
     return tuple(Section(key, title, blocks) for key, title, blocks in made if blocks)
-
-
-def _results(facts: RunFacts) -> Table:
-    baselines = sorted({n for w in facts.workloads for n in mapping(w.confirm.get("ratios"))})
-    return Table(
-        title="Each workload",
-        columns=(
-            Column("workload"),
-            Column("shape"),
-            Column("template"),
-            Column("decisions"),
-            Column("measured", "s", number=True),
-            Column("predicted", "s", number=True),
-            *(Column(f"over {n}", number=True) for n in baselines),
-            Column("outcome"),
-        ),
-        rows=tuple(_result(facts, w, baselines) for w in facts.workloads),
-        says="Measured: the winner again, in new processes, on inputs that the search had not "
-        "seen. Over a baseline: its time over the kernel's, paired by round, with a 95 % interval.",
-    )
-
-
-def _result(facts: RunFacts, w: Workload, baselines: list[str]) -> tuple[Cell, ...]:
-    origin = facts.book.origin(f"confirm/{w.name}")
-    winner = w.winner
-    predicted = number(w.record, "predicted_seconds")
-    if predicted is None and winner is not None:
-        predicted = winner.predicted
-    ratios = []
-    for name in baselines:
-        r = at(w.confirm, "ratios", name)
-        value = number(r, "median")
-        text = "–" if value is None else ratio_text(value, number(r, "low"), number(r, "high"))
-        ratios.append(Cell(text, value, None if value is None else origin))
-    return (
-        Cell(w.name),
-        Cell(extents_text(w.extents)),
-        Cell("–" if winner is None else winner.template),
-        Cell("–" if winner is None else assignment_text(winner.assignment) or "–"),
-        seconds_cell(
-            number(w.confirm, "programs", "kernel", "seconds", "median"), origin, "measured"
-        ),
-        seconds_cell(predicted, evidence="modelled"),
-        *ratios,
-        _outcome(facts, w),
-    )
-
-
-def _outcome(facts: RunFacts, w: Workload) -> Cell:
-    origin = facts.book.origin(f"qualify/{w.name}")
-    if w.artifact:
-        return Cell("qualified", standing="held", origin=origin)
-    if w.qualify:
-        told = f"not qualified: {words(w.qualify, 'message')}"
-        return Cell(told, standing="refuted", origin=origin)
-    return Cell("not decided", standing="unresolved")
 
 
 def _timing(facts: RunFacts) -> tuple[Block, ...]:
@@ -271,14 +155,8 @@ def _designs(facts: RunFacts) -> tuple[Block, ...]:
 
 
 def _roofline(facts: RunFacts) -> tuple[Block, ...]:
-    if not any(w.artifact for w in facts.workloads):
-        return ()
-    try:
-        found = roofline_of_run(facts.folder)
-    except InputError as error:
-        told = error.diagnostics[0].message
-        return (Text(f"No roofline: {told}."),)
-    return () if found is None else roofline_blocks(found)
+    qualified = any(w.artifact for w in facts.workloads)
+    return roofline_of_place(facts.folder) if qualified else ()
 
 
 def _proofs(facts: RunFacts) -> tuple[Block, ...]:

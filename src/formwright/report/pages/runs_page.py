@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from formwright import __version__
-from formwright.base.diagnostics import InputError
+from formwright.base.diagnostics import InputError, fail
 from formwright.report.page import (
     Axis,
     Bar,
@@ -18,7 +18,7 @@ from formwright.report.page import (
     Table,
 )
 from formwright.report.pages.entries import Book, journal_in, mapping, number, read_entries, words
-from formwright.report.pages.finding import run_folders
+from formwright.report.pages.finding import runs_in
 from formwright.report.pages.record_blocks import extents_text
 from formwright.report.pages.run_facts import RunFacts, Workload, run_facts
 from formwright.report.pages.run_funnel import funnel_of
@@ -31,9 +31,9 @@ def runs_page(folder: Path) -> Page:
     Raises ``InputError`` where none can be read.
     """
     found: list[RunFacts] = []
-    broken: dict[str, str] = {}
     fault: InputError | None = None
-    for place in run_folders(folder):
+    places, broken = runs_in(folder)
+    for place in places:
         journal = journal_in(place)
         assert journal is not None
         try:
@@ -42,8 +42,8 @@ def runs_page(folder: Path) -> Page:
             broken[place.name], fault = error.diagnostics[0].message, error
             continue
         found.append(run_facts(place, book))
-    if not found and fault is not None:
-        raise fault
+    if not found:
+        raise fault or fail(f"{folder}: {'; '.join(broken.values()) or 'no run is in it'}")
     books = Book(())
     sections = _sections(found, broken)
     for facts in found:

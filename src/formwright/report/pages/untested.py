@@ -7,6 +7,8 @@ from formwright.report.page import Cell, Column, Table
 from formwright.report.pages.conditions import standing_of
 from formwright.report.pages.entries import at, items, mapping, number, words
 
+Row = tuple[Cell, Cell, Cell]
+
 
 def untested(record: Mapping[str, Any], contract: Mapping[str, Any]) -> Table:
     """A row for each gap between what the domain allows and what was run."""
@@ -27,7 +29,7 @@ def untested(record: Mapping[str, Any], contract: Mapping[str, Any]) -> Table:
     )
 
 
-def _extents(record: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
+def _extents(record: Mapping[str, Any]) -> list[Row]:
     """The range of each extent that was run against the one that the domain has."""
     runs = [mapping(at(r, "extents")) for r in items(at(record, "evidence", "binary", "runs"))]
     rows = []
@@ -39,14 +41,20 @@ def _extents(record: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
         rows.append(
             (
                 Cell(f"extent {name}"),
-                Cell(f"{len(set(seen))} values, {min(seen):,.0f} to {max(seen):,.0f}"),
+                Cell(_seen(sorted(set(seen)))),
                 Cell(f"beyond {max(seen):,.0f}, up to {high:,.0f}; other values between"),
             )
         )
     return rows
 
 
-def _threads(record: Mapping[str, Any], contract: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
+def _seen(values: list[float]) -> str:
+    if len(values) == 1:
+        return f"{values[0]:,.0f} alone"
+    return f"{len(values)} values, {values[0]:,.0f} to {values[-1]:,.0f}"
+
+
+def _threads(record: Mapping[str, Any], contract: Mapping[str, Any]) -> list[Row]:
     runs = items(at(record, "evidence", "binary", "runs"))
     seen = sorted({int(n) for r in runs if (n := number(r, "threads")) is not None})
     if not seen:
@@ -62,14 +70,14 @@ def _threads(record: Mapping[str, Any], contract: Mapping[str, Any]) -> list[tup
     ]
 
 
-def _machine(record: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
+def _machine(record: Mapping[str, Any]) -> list[Row]:
     facts = mapping(record.get("facts"))
     here = f"{words(facts, 'cpu')}, {words(facts, 'cores')} cores, {words(facts, 'libc')}"
     told = "another CPU or C library: `formwright requalify` tests the very binary there"
     return [(Cell("machine"), Cell(here), Cell(told))]
 
 
-def _open(record: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
+def _open(record: Mapping[str, Any]) -> list[Row]:
     """Checks and builds that came to no verdict: they count as not tested."""
     rows = []
     for kind, what in (("binary", "checks"), ("", "")):
@@ -88,7 +96,7 @@ def _open(record: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
     return rows
 
 
-def _unseen(record: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
+def _unseen(record: Mapping[str, Any]) -> list[Row]:
     """What no run of an exact build can find, in its own words."""
     return [
         (Cell(words(o, "what")), Cell("every output is an exact value"), Cell(words(o, "unseen")))
@@ -97,7 +105,7 @@ def _unseen(record: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
     ]
 
 
-def _times(record: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
+def _times(record: Mapping[str, Any]) -> list[Row]:
     shape = " ".join(f"{n}={v}" for n, v in mapping(at(record, "workload", "extents")).items())
     caches = words(record, "timing", "caches") or "warm"
     threads = words(record, "threads")

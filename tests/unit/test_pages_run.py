@@ -1,0 +1,267 @@
+"""The page of a run: counts that are the journal's, figures that lead somewhere, no trust."""
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import spearmanr
+
+from formwright.base.diagnostics import InputError
+from formwright.report.html import html_of
+from formwright.report.page import Bars, Chart, Distributions, Drawing, Graph, Table
+from formwright.report.pages.entries import Book, read_entries, shortened
+from formwright.report.pages.run_facts import run_facts
+from formwright.report.pages.run_page import run_page
+from formwright.report.pages.runs_page import runs_page
+from formwright.report.pages.units import rank
+from made_proofs import refuted
+from pages_read import blocks, cells, origins, table, told, whole
+
+KEPT = Path(__file__).parent.parent.parent / "studies" / "transcripts"
+"""Two real runs with a language model, journals and all."""
+
+ATTENTION = KEPT / "decode-attention" / "journal.jsonl"
+HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def written(folder: Path, entries: list[dict[str, Any]]) -> Path:
+    """A folder with a journal of ``entries``, numbered anew."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "".join(json.dumps(e | {"number": n}) + "\n" for n, e in enumerate(entries))
+    (folder / "journal.jsonl").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["gemm", "decode-attention"])
+def test_the_funnel_counts_what_the_journal_has(name: str) -> None:
+    data = {e["key"]: e["data"] for e in lines(KEPT / name / "journal.jsonl")}
+    page = run_page(KEPT / name)
+    bars = [b for b in blocks(page) if isinstance(b, Bars) and b.axis.name in ("texts", "designs")]
+    shown = {bar.name: bar.parts[0].value for b in bars for bar in b.bars}
+
+    def of(kind: str, good: Callable[[Any], bool]) -> int:
+        return sum(good(d) for k, d in data.items() if k.startswith(f"{kind}/"))
+
+    judged = of("judge", lambda d: True)
+    named = of("prove", lambda d: True)
+    assert shown["proposed"] == judged + named
+    assert shown["proved"] == of("judge", lambda d: d["verdict"] == "proved") + of(
+        "prove", lambda d: d["verdict"] == "proved"
+    )
+    chosen = {
+        (key.split("/")[1], d["template"], json.dumps(d["assignment"], sort_keys=True))
+        for key, found in data.items()
+        if key.startswith("solve/")
+        for d in found["designs"]
+    }
+    assert shown["chosen by the solver"] == len(chosen)
+    assert shown["validated"] == of("validate", lambda d: d["verdict"] == "held")
+    assert shown["qualified"] == of("qualify", lambda d: d["artifact"] is not None)
+    timed = {
+        (key.split("/")[1], name)
+        for key, found in data.items()
+        if key.startswith("measure/")
+        for name, program in found["programs"].items()
+        if "failure" not in program
+    }
+    assert shown["measured"] == len(timed)
+
+
+@pytest.mark.parametrize("name", ["gemm", "decode-attention"])
+def test_every_figure_leads_to_an_entry_of_the_journal(name: str) -> None:
+    page = run_page(KEPT / name)
+    keys = {e["key"] for e in lines(KEPT / name / "journal.jsonl")}
+    found = origins(page)
+    assert len(found) > 10
+    assert {o.file for o in found} == {"journal.jsonl"}
+    assert {o.entry for o in found} <= keys
+    assert found <= set(page.entries), "these journals are small: nothing is left out"
+    for text in page.entries.values():
+        json.loads(text)
+    for block in blocks(page):
+        if isinstance(block, Table):
+            whole(block)
+
+
+def test_a_refuted_text_is_drawn_with_its_run_and_never_called_proved(tmp_path: Path) -> None:
+    entries = lines(ATTENTION)
+    for entry in entries:
+        if entry["key"] == "judge/1/0":
+            entry["data"]["proof"] = {"full": refuted().as_json()}
+    page = run_page(written(tmp_path, entries))
+    lost = table(page, "What was lost")
+    assert any(row[0].text == "proved" and row[2].standing == "refuted" for row in lost.rows)
+    assert any(isinstance(b, Drawing) and "<svg" in b.svg for b in blocks(page))
+    assert not [c for c in cells(page) if c.evidence == "proved" and c.standing != "held"]
+    lineage = next(
+        b for b in blocks(page) if isinstance(b, Graph) and b.title.startswith("Lineage")
+    )
+    repaired = [n for n in lineage.nodes if any("repair" in c.text for c in n.cells)]
+    by_key = {n.key: n for n in lineage.nodes}
+    assert [by_key[p].standing for n in repaired for p in n.parents] == ["refuted"] * len(repaired)
+
+
+def test_predictions_are_those_made_before_the_time_was_taken() -> None:
+    data = {e["key"]: e["data"] for e in lines(ATTENTION)}
+    page = run_page(KEPT / "decode-attention")
+    chart = next(
+        b for b in blocks(page) if isinstance(b, Chart) and b.title.startswith("Predicted")
+    )
+    solved = {
+        d["predicted"] for k, v in data.items() if k.startswith("solve/") for d in v["designs"]
+    }
+    medians = {
+        p["seconds"]["median"]
+        for k, v in data.items()
+        if k.startswith("measure/")
+        for p in v["programs"].values()
+    }
+    points = [p for s in chart.series for p in s.points]
+    assert points
+    assert all(p.x in solved and p.y in medians for p in points)
+    assert {s.evidence for s in chart.series} == {"measured"}
+
+
+def test_distributions_have_every_sample_of_the_confirmation() -> None:
+    data = {e["key"]: e["data"] for e in lines(ATTENTION)}
+    page = run_page(KEPT / "decode-attention")
+    samples = [s for b in blocks(page) if isinstance(b, Distributions) for s in b.samples]
+    expected = [
+        p for k, v in data.items() if k.startswith("confirm/") for p in v["programs"].values()
+    ]
+    assert sorted(len(s.values) for s in samples) == sorted(
+        len(p["samples"]) for p in expected if "failure" not in p
+    )
+
+
+def test_a_run_is_told_as_far_as_it_has_come(tmp_path: Path) -> None:
+    entries = lines(ATTENTION)
+    decided = [n for n, e in enumerate(entries) if e["key"].startswith("qualify/")][-1]
+    for count in range(1, decided, 12):
+        page = run_page(written(tmp_path / str(count), entries[:count]))
+        assert any("has not ended" in line for line in page.answer)
+        assert "qualified kernel" not in " ".join(page.answer)
+        assert html_of(page).startswith("<!doctype html>")
+
+
+def test_a_torn_last_line_is_left_out_and_nothing_is_written(tmp_path: Path) -> None:
+    folder = written(tmp_path, lines(ATTENTION))
+    whole_text = (folder / "journal.jsonl").read_bytes()
+    (folder / "journal.jsonl").write_bytes(whole_text + b'{"data": {"torn')
+    before = sorted(p.name for p in folder.iterdir())
+    assert run_page(folder).answer == run_page(KEPT / "decode-attention").answer
+    assert sorted(p.name for p in folder.iterdir()) == before
+    assert (folder / "journal.jsonl").read_bytes().endswith(b"torn"), "only a run may cut it off"
+
+
+def test_a_packed_journal_says_the_same(tmp_path: Path) -> None:
+    packed = tmp_path / "journal.jsonl.gz"
+    packed.write_bytes(gzip.compress(ATTENTION.read_bytes()))
+    page = run_page(tmp_path)
+    assert page.answer == run_page(KEPT / "decode-attention").answer
+    assert {o.file for o in origins(page)} == {"journal.jsonl.gz"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "not json\n", '{"key": "problem", "number": 4, "data": {}}\n', '["a"]\n']
+)
+def test_a_journal_that_is_none_is_refused_by_its_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "journal.jsonl").write_text(text)
+    if not text:
+        assert read_entries(tmp_path / "journal.jsonl") == ()
+        return
+    with pytest.raises(InputError, match="line 1"):
+        run_page(tmp_path)
+
+
+def test_several_runs_have_a_page_with_figures_of_each(tmp_path: Path) -> None:
+    for name in ("gemm", "decode-attention"):
+        (tmp_path / name).mkdir()
+        shutil.copy(KEPT / name / "journal.jsonl", tmp_path / name)
+    page = runs_page(tmp_path)
+    assert len(table(page, "Every workload").rows) >= 2
+    files = {o.file for o in origins(page)}
+    assert files == {"gemm/journal.jsonl", "decode-attention/journal.jsonl"}
+    assert origins(page) <= set(page.entries)
+    with (tmp_path / "gemm" / "journal.jsonl").open("a") as stream:
+        stream.write("{}\n")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "journal.jsonl").write_text("")
+    answer = " ".join(runs_page(tmp_path).answer)
+    assert "gemm cannot be read: " in answer
+    assert "not an entry of a journal" in answer
+    assert "new cannot be read: " in answer
+
+
+def test_an_artifact_that_a_journal_names_elsewhere_is_not_read(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "record.json").write_text('{"threads": 77}')
+    entries = lines(ATTENTION)
+    for entry in entries:
+        if entry["key"].startswith("qualify/"):
+            entry["data"]["artifact"] = "../outside"
+    folder = written(tmp_path / "run", entries)
+    facts = run_facts(folder, Book(read_entries(folder / "journal.jsonl")))
+    assert [dict(w.record) for w in facts.workloads] == [{}]
+
+
+def test_a_long_entry_is_cut_and_says_so() -> None:
+    long = {"a": list(range(100_000)), "b": "x" * 50_000}
+    text = shortened(long)
+    assert len(text) < 30_000
+    assert "more in the file" in text
+    assert set(json.loads(text)) == {"a", "b"}
+    assert json.loads(shortened({"a": [1, 2]})) == {"a": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ([1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 15.0, 40.0]),
+        ([1.0, 1.0, 2.0, 5.0, 5.0], [3.0, 1.0, 1.0, 2.0, 9.0]),
+        ([3.0, 2.0, 1.0], [1.0, 2.0, 3.0]),
+    ],
+)
+def test_ranks_are_spearmans(left: list[float], right: list[float]) -> None:
+    found = rank(left, right)
+    assert found is not None
+    assert found == pytest.approx(float(spearmanr(left, right).statistic))
+
+
+def test_ranks_of_nothing_are_none() -> None:
+    assert rank([1.0, 2.0], [1.0, 2.0]) is None
+    assert rank([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
+
+
+def test_words_of_a_candidate_reach_no_page_as_markup(tmp_path: Path) -> None:
+    entries = [e | {"data": _poisoned(e["data"])} for e in lines(ATTENTION)]
+    page = run_page(written(tmp_path, entries))
+    assert HOSTILE in told(page)
+    text = html_of(page)
+    assert "<img src=x" not in text
+    assert "<script>alert" not in text
+
+
+def _poisoned(value: Any) -> Any:
+    """Free words of a journal with markup in them; names that the reader goes by stay."""
+    match value:
+        case dict():
+            return {
+                k: HOSTILE + str(v)
+                if k in ("name", "detail", "message", "why", "says", "text", "rule", "defect")
+                else _poisoned(v)
+                for k, v in value.items()
+            }
+        case list():
+            return [_poisoned(v) for v in value]
+        case _:
+            return value
