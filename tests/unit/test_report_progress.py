@@ -32,11 +32,11 @@ def test_alike_pieces_have_an_estimate_once_two_are_done() -> None:
     for done in range(4):
         progress.stage("validating", done, 10)
         shown = progress.now()
-        assert f"({done} of 10 done" in shown
+        assert f" {done} of 10 done" in shown
         assert ("left" in shown) == (done >= 2)
         clock.now += 3.0
     progress.stage("validating", 4, 10)
-    assert progress.now() == "  12.0 s validating (4 of 10 done, about 20 s left)"
+    assert progress.now() == "  12.0 s 4 of 10 done, about 20 s left: validating"
     clock.now += 2.0  # of the piece that is being done
     assert "about 15 s left" in progress.now()
 
@@ -77,7 +77,7 @@ def test_without_a_terminal_a_line_now_and_then_and_none_when_quiet() -> None:
             assert lines == []
         else:
             assert lines == [
-                "  10.0 s measuring (1 of 5 done)",
+                "  10.0 s 1 of 5 done: measuring",
                 "  10.0 s measured [bold]x[/bold]",
             ]
         assert "\x1b" not in told(console)

@@ -104,15 +104,16 @@ class Progress:
             self._line(f"{self._elapsed()} {text}")
 
     def now(self) -> str:
-        """How long, what, how far, and how long the rest takes where that is known."""
+        """How long, how far (with how long the rest takes, where that is known), what.
+
+        In this order, so that a narrow terminal cuts the names and not the figures.
+        """
         far = self._pieces
         if far is None:
             return f"{self._elapsed()} {self._text}"
         rest = far.rest(self._clock())
-        told = f"{far.done} of {far.total} done"
-        if rest is not None:
-            told += f", about {shown_rest(rest)} left"
-        return f"{self._elapsed()} {self._text} ({told})"
+        left = "" if rest is None else f", about {shown_rest(rest)} left"
+        return f"{self._elapsed()} {far.done} of {far.total} done{left}: {self._text}"
 
     def _count(self, done: int, total: int, now: float) -> None:
         if total <= 1:
