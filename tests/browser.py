@@ -23,14 +23,14 @@ WIDTHS = (1440, 768, 390)
 
 
 @contextmanager
-def chromium() -> Iterator["Browser"]:
+def chromium(*arguments: str) -> Iterator["Browser"]:
     """A browser of its own; skipped, with the reason, where there is none."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip(f"none of {', '.join(NAMES)} is installed")
     with sync_api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found)
+        browser = driver.chromium.launch(executable_path=found, args=list(arguments))
         try:
             yield browser
         finally:

@@ -1,12 +1,14 @@
 """The command `serve` in a process of its own, and what a browser would ask of it, in tests."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any, Self
@@ -107,3 +109,28 @@ def serving(folder: Path, *options: str) -> Iterator[Served]:
                 process.kill()
         if process.stdout is not None:
             process.stdout.close()
+
+
+def seen(folder: Path) -> dict[str, tuple[int, int, str]]:
+    """Each file with its size, time and content; each folder with its time."""
+    found = {}
+    for path in [folder, *sorted(folder.rglob("*"))]:
+        stat = path.lstat()
+        text = sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        found[str(path)] = (stat.st_size, stat.st_mtime_ns, text)
+    return found
+
+
+def open_for_writing(process: int, root: Path) -> list[str]:
+    """Files below ``root`` that the process has open, and not for reading alone."""
+    found = []
+    for number in os.listdir(f"/proc/{process}/fd"):
+        try:
+            target = os.readlink(f"/proc/{process}/fd/{number}")
+            info = Path(f"/proc/{process}/fdinfo/{number}").read_text()
+        except OSError:
+            continue
+        flags = int(next(line for line in info.splitlines() if "flags" in line).split()[1], 8)
+        if flags & os.O_ACCMODE != os.O_RDONLY and target.startswith(str(root)):
+            found.append(target)
+    return found

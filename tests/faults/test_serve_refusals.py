@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,7 +11,7 @@ import pytest
 
 from formwright.flow.journal import Journal
 from formwright.serve.guard import host_name
-from live_pages import COMMAND, Served, serving
+from live_pages import COMMAND, Served, open_for_writing, seen, serving
 
 HOSTILE = ('</script><script>alert(1)</script>"><img src=x onerror=alert(2)>', "'\"><svg/onload=x>")
 
@@ -159,16 +158,6 @@ def test_runs_that_are_not_in_the_folder_are_not_there(server: Served) -> None:
             assert server.ask(f"/{path}?run={asked}").status == 404
 
 
-def seen(folder: Path) -> dict[str, tuple[int, int, str]]:
-    """Each file with its size, time and content; each folder with its time."""
-    found = {}
-    for path in [folder, *sorted(folder.rglob("*"))]:
-        stat = path.lstat()
-        text = sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[str(path)] = (stat.st_size, stat.st_mtime_ns, text)
-    return found
-
-
 def test_nothing_is_written_and_the_journal_is_not_locked(server: Served, root: Path) -> None:
     before = seen(root)
     with server.follow() as events:
@@ -178,22 +167,8 @@ def test_nothing_is_written_and_the_journal_is_not_locked(server: Served, root: 
         with Journal(root / "journal.jsonl"):  # a run may begin at any moment
             pass
         if os.path.isdir(f"/proc/{server.process.pid}/fdinfo"):
-            assert _open_for_writing(server.process.pid, root) == []
+            assert open_for_writing(server.process.pid, root) == []
     assert seen(root) == before
-
-
-def _open_for_writing(process: int, root: Path) -> list[str]:
-    found = []
-    for number in os.listdir(f"/proc/{process}/fd"):
-        try:
-            target = os.readlink(f"/proc/{process}/fd/{number}")
-            info = Path(f"/proc/{process}/fdinfo/{number}").read_text()
-        except OSError:
-            continue
-        flags = int(next(line for line in info.splitlines() if "flags" in line).split()[1], 8)
-        if flags & os.O_ACCMODE != os.O_RDONLY and target.startswith(str(root)):
-            found.append(target)
-    return found
 
 
 @pytest.mark.parametrize(
