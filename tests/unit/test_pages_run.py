@@ -109,6 +109,31 @@ def test_a_refuted_text_is_drawn_with_its_run_and_never_called_proved(tmp_path: 
     assert [by_key[p].standing for n in repaired for p in n.parents] == ["refuted"] * len(repaired)
 
 
+@pytest.mark.parametrize("name", ["gemm", "decode-attention"])
+def test_a_design_finds_its_build_also_where_the_journal_does_not_name_it(
+    tmp_path: Path, name: str
+) -> None:
+    """By content, and by the order of a round: both say the same of a real run."""
+    entries = lines(KEPT / name / "journal.jsonl")
+    by_content = keys_of(written(tmp_path / "content", entries))
+    assert all(by_content.values())
+    for entry in entries:
+        if entry["key"].startswith("judge/"):
+            entry["data"]["digest"] = "0" * 64
+        if entry["key"] == "problem":
+            entry["data"]["templates"] = {}
+    assert keys_of(written(tmp_path / "order", entries)) == by_content
+
+
+def keys_of(folder: Path) -> dict[str, str]:
+    facts = run_facts(folder, Book(read_entries(folder / "journal.jsonl")))
+    return {
+        f"{w.name} {d.step} {sorted(d.assignment.items())} {d.predicted}": d.key
+        for w in facts.workloads
+        for d in w.designs
+    }
+
+
 def test_predictions_are_those_made_before_the_time_was_taken() -> None:
     data = {e["key"]: e["data"] for e in lines(ATTENTION)}
     page = run_page(KEPT / "decode-attention")

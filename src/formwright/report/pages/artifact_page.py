@@ -31,6 +31,7 @@ from formwright.report.pages.entries import Book, at, items, mapping, number, re
 from formwright.report.pages.record_blocks import (
     beside_text,
     extents_text,
+    in_order,
     memory_facts,
     other_build_table,
     tested_blocks,
@@ -94,7 +95,7 @@ def _answer(record: Mapping[str, Any], fault: str) -> tuple[str, ...]:
         told.append(f"Do not deploy this folder: {fault}. `formwright.load` refuses it.")
     told.append(
         f"A kernel of {words(record, 'contract', 'operator')}, timed at "
-        f"{extents_text(mapping(at(record, 'workload', 'extents')))}: {_time(record)}"
+        f"{_shape(record)}: {_time(record)}"
     )
     told.append(_rests(record))
     told.append(
@@ -102,6 +103,11 @@ def _answer(record: Mapping[str, Any], fault: str) -> tuple[str, ...]:
         "of the chain and to NumPy last, and says so once."
     )
     return tuple(told)
+
+
+def _shape(record: Mapping[str, Any]) -> str:
+    extents = mapping(at(record, "workload", "extents"))
+    return extents_text(in_order(extents, items(at(record, "contract", "formula"))))
 
 
 def _time(record: Mapping[str, Any]) -> str:
@@ -145,7 +151,7 @@ def _facts(book: Book, record: Mapping[str, Any]) -> Facts:
     return Facts(
         (
             ("operator", cell("contract", "operator")),
-            ("timed at", Cell(extents_text(mapping(at(record, "workload", "extents"))))),
+            ("timed at", Cell(_shape(record))),
             ("template", cell("template", "name")),
             ("decisions", Cell(assignment or "–", origin=book.part(RECORD, record, "assignment"))),
             ("CPU", cell("facts", "cpu")),

@@ -173,6 +173,10 @@ class Book:
     def has(self, key: str) -> bool:
         return key in self._by_key
 
+    def place(self, key: str) -> int:
+        """How many entries stand before ``key``, which is there."""
+        return self._by_key[key].number
+
     def data(self, key: str) -> Any:
         """What the step ``key`` gave; ``None`` where there is no such entry."""
         entry = self._by_key.get(key)

@@ -3,6 +3,7 @@
 Shared by the page of a run and the page of an artifact.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -271,6 +272,13 @@ def _timed_row(name: str, timing: Mapping[str, Any], origin: Any, ours: str) -> 
 def extents_text(extents: Mapping[str, Any]) -> str:
     """``M=64 N=128``."""
     return " ".join(f"{n}={v}" for n, v in extents.items()) or "–"
+
+
+def in_order(extents: Mapping[str, Any], formula: Sequence[Any]) -> dict[str, Any]:
+    """Extents as the formula names them: JSON has them by the alphabet."""
+    named = re.findall(r"\w+", " ".join(map(str, formula)))
+    order = {name: place for place, name in reversed(list(enumerate(named)))}
+    return dict(sorted(extents.items(), key=lambda e: order.get(e[0], len(named))))
 
 
 def memory_facts(book: Book, record: Mapping[str, Any], file: str) -> Facts:

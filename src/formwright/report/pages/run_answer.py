@@ -26,12 +26,11 @@ def answer(facts: RunFacts, funnel: Funnel) -> tuple[str, ...]:
     if not many:
         told += [said for w in facts.workloads if (said := _rests(facts, w))]
     texts, designs = dict(funnel.texts), dict(funnel.designs)
-    chosen = counted(designs["chosen by the solver"], "design")
     told.append(
-        f"Of {counted(texts['proposed'], 'template')} {texts['proved']} were proved for every "
-        f"design and extent that they allow; of {chosen} that the solver chose "
-        f"{designs['built']} were built, {designs['validated']} validated and "
-        f"{designs['measured']} measured."
+        f"Templates: {texts['proved']} of {texts['proposed']} proved for every design and extent "
+        f"that they allow. Designs: {designs['chosen by the solver']} chosen by the solver, "
+        f"{designs['built']} built, {designs['validated']} validated, {designs['measured']} "
+        "measured."
     )
     return tuple(told)
 

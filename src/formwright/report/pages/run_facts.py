@@ -1,6 +1,6 @@
 """What a run's journal says, as data: texts, designs, verdicts, times. No drawing, no running."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -8,6 +8,7 @@ from typing import Any, Final
 from formwright.base.diagnostics import InputError
 from formwright.base.digest import digest
 from formwright.report.pages.entries import Book, at, items, mapping, number, read_json, words
+from formwright.report.pages.record_blocks import in_order
 
 REFUSED: Final = ("parse", "match", "claim", "effort", "text", "cost", "source", "answer", "again")
 """Verdicts of a text that never reached the verifier (``docs/loop.md``)."""
@@ -238,7 +239,10 @@ def _workload(
     designs = _designs(book, name, known)
     return Workload(
         name=name,
-        extents=mapping(at(about, "workloads", name)) or mapping(at(record, "workload", "extents")),
+        extents=in_order(
+            mapping(at(about, "workloads", name)) or mapping(at(record, "workload", "extents")),
+            items(about.get("formula")) or items(at(record, "contract", "formula")),
+        ),
         designs=designs,
         confirm=mapping(book.data(f"confirm/{name}")),
         qualify=qualify,
@@ -262,12 +266,13 @@ def _designs(book: Book, workload: str, known: Mapping[str, str]) -> tuple[Desig
     """Every design that the solver chose, once, with what became of it."""
     found: dict[str, Design] = {}
     for step in book.keys(f"solve/{workload}/"):
-        group = _group(book, step)
+        group, fresh = _group(book, step), []
         for data in map(mapping, items(at(book.data(step), "designs"))):
             name, assignment = words(data, "template"), mapping(data.get("assignment"))
             key = words(data, "key") or _key(book, known.get(name, ""), assignment)
             place = key or f"{name} {sorted(assignment.items())}"
             if place not in found:
+                fresh.append(place)
                 found[place] = Design(
                     workload=workload,
                     key=key,
@@ -277,19 +282,19 @@ def _designs(book: Book, workload: str, known: Mapping[str, str]) -> tuple[Desig
                     step=step,
                     group=group,
                 )
+        _by_order(book, workload, step, [found[place] for place in fresh])
     for design in found.values():
         if design.key:
             _follow(book, design)
-    _timed(book, workload, found)
+    _timed(book, workload, {d.key: d for d in found.values()})
     return tuple(found.values())
 
 
 def _group(book: Book, step: str) -> str:
     """The generation in which a round was, by the order of the journal; without any the round."""
-    places = [e.key for e in book.entries]
-    began = [k for k in places[: places.index(step)] if k.startswith("go/")]
+    began = sum(e.key.startswith("go/") for e in book.entries[: book.place(step)])
     if began:
-        return f"generation {len(began)}"
+        return f"generation {began}"
     last = step.rpartition("/")[2]
     return f"round {int(last) + 1}" if last.isdecimal() else last
 
@@ -300,6 +305,22 @@ def _key(book: Book, template: str, assignment: Mapping[str, Any]) -> str:
         return ""
     key = digest([template, dict(assignment)])[:16]
     return key if book.has(f"build/{key}") else ""
+
+
+def _by_order(book: Book, workload: str, step: str, designs: Sequence[Design]) -> None:
+    """Names the builds of a journal that says them nowhere: new designs of a round are validated
+    in the order in which they were chosen. Where the numbers differ nothing is guessed."""
+    if not designs or any(d.key for d in designs):
+        return
+    after = [e.key for e in book.entries[book.place(step) + 1 :]]
+    ends = (f"solve/{workload}/", f"measure/{workload}/")
+    last = next((n for n, key in enumerate(after) if key.startswith(ends)), len(after))
+    start = f"validate/{workload}/"
+    keys = [key.removeprefix(start) for key in after[:last] if key.startswith(start)]
+    failed = any(words(book.data(k), "error") for k in after[:last] if k.startswith("build/"))
+    if len(keys) == len(designs) and not failed:
+        for design, key in zip(designs, keys, strict=True):
+            design.key = key
 
 
 def _follow(book: Book, design: Design) -> None:

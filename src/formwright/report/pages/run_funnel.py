@@ -10,7 +10,7 @@ from formwright.report.page import Axis, Bar, Bars, Block, Cell, Column, Origin,
 from formwright.report.pages.conditions import standing_of
 from formwright.report.pages.entries import at, items, mapping, words
 from formwright.report.pages.run_facts import Design, RunFacts, TextMade
-from formwright.report.pages.units import count_cell
+from formwright.report.pages.units import count_cell, counted
 
 MOST_WORDS = 300
 """Characters of a reason in a table; the entry has the rest."""
@@ -152,6 +152,14 @@ def funnel_blocks(facts: RunFacts, funnel: Funnel) -> tuple[Block, ...]:
         _bars("Templates", "texts", funnel.texts, funnel.lost),
         _bars("Designs", "designs", funnel.designs, funnel.lost),
     ]
+    unnamed = sum(not d.key for w in facts.workloads for d in w.designs)
+    if unnamed:
+        blocks.append(
+            Text(
+                f"Of {counted(unnamed, 'design')} this journal does not say which build is theirs: "
+                "they are among the chosen ones and in no count below."
+            )
+        )
     feasible = _feasible(facts)
     if feasible:
         blocks.append(
