@@ -14,7 +14,7 @@ from formwright.report.pages.entries import Book, read_entries
 from formwright.report.pages.run_facts import run_facts
 from formwright.serve import folder as folders
 from formwright.serve.drawing import section_html
-from formwright.serve.folder import journals, writer_of
+from formwright.serve.folder import journals, locked, writer_of
 from formwright.serve.follow import Entry, Follower
 from formwright.serve.sections import sections_of
 from formwright.serve.standing import Standing
@@ -28,7 +28,8 @@ KEYS = (
     "problem", "study", "about", "chip", "agent", "prove/x", "template/x", "ask/1", "judge/1/0",
     "solve/w/0", "build/k", "source/1-0", "validate/w/k", "measure/w/0", "final/w", "confirm/w",
     "baselines/w", "kernel/w/c", "time/w/k/0", "refit/w/0/t", "diagnose/w/0", "generation/0",
-    "go/0", "qualify/w", "agreement", "run/with/1", "search/t/s/0", "open/m/round0", "chip/x",
+    "go/0", "qualify/w", "agreement", "run/with/1", "lost/build/k/1", "machine/host",
+    "search/t/s/0", "open/m/round0", "chip/x",
     "prove", "build", "judge/1", "measure", "", "/", "a/b/c/d/e", "go/0/1",
 )  # fmt: skip
 
@@ -102,11 +103,11 @@ def test_studies_are_told_by_method_and_ceiling() -> None:
 
 def test_who_writes_a_journal_is_seen_and_not_tried(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    assert writer_of(path) == "unknown"
+    assert writer_of(path, locked()) == "unknown"
     with Journal(path):
-        assert writer_of(path) == "somebody"
-        assert writer_of(path) == "somebody"
-    assert writer_of(path) == "nobody"
+        assert writer_of(path, locked()) == "somebody"
+        assert writer_of(path, locked()) == "somebody"
+    assert writer_of(path, locked()) == "nobody"
 
 
 def test_where_locks_cannot_be_listed_nothing_is_claimed(
@@ -116,7 +117,7 @@ def test_where_locks_cannot_be_listed_nothing_is_claimed(
     with Journal(path) as journal:
         journal.step("problem", dict)
         monkeypatch.setattr(folders, "_LOCKS", tmp_path / "none")
-        assert writer_of(path) == "unknown"
+        assert writer_of(path, locked()) == "unknown"
         (view,) = (run.look() for run in Watch(tmp_path).runs().values())
         assert view.standing.word == "at rest"
         assert "cannot be seen" in view.standing.says

@@ -23,7 +23,9 @@ from formwright.serve.showing import Shown, show_all, show_run
 from formwright.serve.watching import Watch
 
 EVERY: Final = 0.25
-"""Seconds between two looks at a journal."""
+"""Seconds between two looks at a journal; a run may be measuring on the same cores."""
+EVERY_LIST: Final = 1.0
+"""The same for a list of runs."""
 
 ALIVE: Final = 10.0
 """Seconds after which a stream that has nothing to say says that it is there."""
@@ -75,7 +77,8 @@ class Pages:
                 elif monotonic() - said > ALIVE:
                     said = monotonic()
                     yield ": still here\n\n"
-                await sleep(EVERY)
+                one = shown is None or "runs" not in shown.parts
+                await sleep(EVERY if one else EVERY_LIST)
         finally:
             self.streams -= 1
 

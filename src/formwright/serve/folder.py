@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
@@ -9,6 +10,8 @@ NAMES: Final = ("journal.jsonl", "journal.jsonl.gz")
 DEEPEST: Final = 4
 """Folders below the one that is served: a study of runs has its journals three below."""
 MOST: Final = 500
+MOST_FOLDERS: Final = 20_000
+"""Folders that are looked into: a home with everything in it must not be walked for ever."""
 
 _OTHERS: Final = frozenset(("build", "artifacts", "report", "__pycache__"))
 """Folders of a run in which no run lies."""
@@ -27,14 +30,15 @@ def journals(folder: Path) -> dict[str, Path]:
     The name is relative to ``folder``, and empty for its own journal. Links are not followed.
     """
     found: dict[str, Path] = {}
-    for name, path in _walk(folder, "", 0):
+    for name, path in islice(_walk(folder, "", 0, iter(range(MOST_FOLDERS))), MOST):
         found[name] = path
-        if len(found) == MOST:
-            break
     return found
 
 
-def _walk(folder: Path, name: str, depth: int) -> Iterator[tuple[str, Path]]:
+def _walk(folder: Path, name: str, depth: int, left: Iterator[int]) -> Iterator[tuple[str, Path]]:
+    """``left`` counts the folders that may still be looked into, of all levels."""
+    if next(left, None) is None:
+        return
     try:
         inside = sorted(os.scandir(folder), key=lambda each: each.name)
     except OSError:
@@ -49,7 +53,7 @@ def _walk(folder: Path, name: str, depth: int) -> Iterator[tuple[str, Path]]:
     for each in inside:
         if each.is_dir(follow_symlinks=False) and each.name not in _OTHERS:
             below = f"{name}/{each.name}" if name else each.name
-            yield from _walk(folder / each.name, below, depth + 1)
+            yield from _walk(folder / each.name, below, depth + 1, left)
 
 
 def _readable(name: str) -> bool:
@@ -61,19 +65,30 @@ def _readable(name: str) -> bool:
     return True
 
 
-def writer_of(journal: Path) -> Writer:
-    """Whether a process of this machine holds the journal's lock, by the kernel's own list.
+def locked() -> frozenset[str] | None:
+    """The files of this machine that a process has locked, by the kernel's own list; ``None``
+    where that cannot be read."""
+    try:
+        listed = _LOCKS.read_text()
+    except OSError:
+        return None
+    held = (line.split() for line in listed.splitlines())
+    return frozenset(words[5] for words in held if len(words) > 5 and words[1] == "FLOCK")
+
+
+def writer_of(journal: Path, held: frozenset[str] | None) -> Writer:
+    """Whether a process holds the journal's lock, by what :func:`locked` says.
 
     To try the lock would turn a run away that begins at that moment.
     """
     try:
         stat = os.stat(journal)
-        listed = _LOCKS.read_text()
     except OSError:
         return "unknown"
+    if held is None:
+        return "unknown"
     place = f"{os.major(stat.st_dev):02x}:{os.minor(stat.st_dev):02x}:{stat.st_ino}"
-    held = (line.split() for line in listed.splitlines())
-    return "somebody" if any("FLOCK" in words and place in words for words in held) else "nobody"
+    return "somebody" if place in held else "nobody"
 
 
 def result_of(journal: Path) -> tuple[str, float] | None:

@@ -18,11 +18,18 @@ class Standing:
     says: str
 
 
-def standing_of(journal: Path, tally: Tally, fault: str, last_seconds: float | None) -> Standing:
-    """``last_seconds``: when the last entry was written, in seconds since 1970."""
+def standing_of(
+    journal: Path,
+    tally: Tally,
+    fault: str,
+    last_seconds: float | None,
+    held: frozenset[str] | None,
+) -> Standing:
+    """``held``: what :func:`locked` says; ``last_seconds``: when the last entry was written, in
+    seconds since 1970."""
     if fault:
         return Standing("unreadable", fault)
-    writer = writer_of(journal)
+    writer = writer_of(journal, held)
     if writer == "somebody":
         return Standing("at work", "a process of this machine holds the journal")
     if not tally.entries:

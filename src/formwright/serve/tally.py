@@ -95,6 +95,8 @@ class Tally:
     works: dict[str, Work] = field(default_factory=dict)
     searches: dict[tuple[str, str], Search] = field(default_factory=dict)
     stopped: str = ""
+    lost: int = 0
+    """Attempts of jobs whose machine went away; each was made again."""
 
     def add(self, entry: Entry) -> None:
         """``entry`` is the next one; nothing in it is taken to be well-formed."""
@@ -143,6 +145,8 @@ class Tally:
                 one = self._work(work)
                 one.qualified = text(at(data, "artifact")) or text(at(data, "message"))
                 one.qualified_by = entry.number
+            case ["lost", *_]:
+                self.lost += 1
             case ["go", _]:
                 self.stopped = text(at(data, "stop"))
             case ["search", task, searcher, *_]:

@@ -47,6 +47,10 @@ def told(entry: Entry) -> str:
             return _agreement(data)
         case "run":
             return _ran(data)
+        case "machine":
+            return text(at(data, "cpu")) or text(at(data, "host"))
+        case "lost":
+            return f"lost on {text(at(data, 'machine'))}: {text(at(data, 'why'))}; made again"
         case _:
             return _method(data)
 
