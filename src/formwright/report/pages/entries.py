@@ -164,6 +164,7 @@ class Book:
         self.within = within
         self._by_key = {e.key: e for e in entries}
         self._texts: dict[Origin, str] = {}
+        self._asked: set[Origin] = set()
         self._size = 0
 
     def keys(self, prefix: str) -> list[str]:
@@ -205,7 +206,8 @@ class Book:
         return dict(self._texts)
 
     def _kept(self, origin: Origin, value: Any) -> Origin:
-        if origin not in self._texts and self._size < MOST_TEXT:
+        if origin not in self._asked:
+            self._asked.add(origin)
             self._put(origin, shortened(value))
         return origin
 
