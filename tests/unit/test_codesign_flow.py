@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from four_study import LIBRARY, STUDY, write_study
 
 from formwright.base.diagnostics import InputError
 from formwright.cli.main import run
@@ -15,76 +16,10 @@ from formwright.flow.codesign_purchases import given_back_last
 from formwright.walls.state import Spent, State
 from listeners import Silent
 
-LIBRARY = """
-[library]
-name = "four"
-[fields.a]
-dimension = "count"
-menu = [1, 2, 3, 4]
-role = "capacity"
-start = 1
-source = "a test"
-[fields.b]
-dimension = "count"
-menu = [1, 2, 3]
-role = "capacity"
-start = 1
-source = "a test"
-[fields.lanes]
-dimension = "count"
-menu = [1, 2, 4]
-role = "throughput"
-start = 1
-source = "a test"
-[area.a]
-value = "chip.a"
-source = "a test"
-[area.b]
-value = "2 * chip.b"
-source = "a test"
-[area.lanes]
-value = "3 * chip.lanes"
-source = "a test"
-"""
-
-STUDY = """
-name = "four"
-description = "two scenarios, two walls that pay together, lanes that speed one up"
-library = "four.toml"
-budgets = ["9 mm2", "20 mm2"]
-front = "0.1 %"
-[programs.first.plain]
-cost = "60 / chip.lanes"
-[programs.first.tiled]
-needs = { a = 2, b = 2 }
-cost = "30 / chip.lanes"
-[programs.second.plain]
-cost = 40
-[programs.second.wide]
-needs = { a = 4 }
-cost = 10
-[methods]
-names = ["fixed-hardware", "software-only", "hardware-only", "sequential", "wall-relaxation",
-    "coupled", "sets", "random", "joint", "joint-program"]
-seeds = 2
-solves = 6
-[chips.all]
-a = 4
-b = 3
-lanes = 4
-source = "the largest"
-[generated]
-seeds = 1
-walls = 6
-hidden = [2]
-"""
-
 
 @pytest.fixture
 def study(tmp_path: Path) -> str:
-    (tmp_path / "four.toml").write_text(LIBRARY)
-    (tmp_path / "study.toml").write_text(STUDY)
-    return str(tmp_path / "study.toml")
+    return write_study(tmp_path)
 
 
 def result(study: str, out: Path) -> dict[str, Any]:
@@ -158,6 +93,37 @@ def test_what_is_given_back_at_the_end_is_kept() -> None:
     assert given_back_last(replace(state, rounds=(bought, ended))) == {"threads": (256, 128)}
     assert given_back_last(replace(state, rounds=(bought,))) == {}
     assert given_back_last(state) == {}
+
+
+def test_the_staircase_of_each_wall_is_what_the_best_software_of_each_chip_reaches(
+    study: str, tmp_path: Path
+) -> None:
+    """Counted by hand at a = 4, b = 2, two lanes, and at the start; lanes are no wall."""
+    out = tmp_path / "out"
+    large = result(study, out)["ceilings"][-1]
+    walls = {s["field"]: s for s in large["staircases"]}
+    assert sorted(walls) == ["a", "b"]
+
+    def stairs(wall: str, key: str) -> list[tuple[int, float]]:
+        return [(s["value"], s["objective"]) for s in walls[wall][key]]
+
+    # The second scenario needs a = 4 to leave its ratio of 1; the first has 15/60 then.
+    assert stairs("a", "chosen") == [(1, 1.0), (2, 1.0), (3, 1.0), (4, 0.25)]
+    assert stairs("b", "chosen") == [(1, 0.5), (2, 0.25), (3, 0.25)]
+    assert stairs("a", "start") == [(1, 1.0), (2, 1.0), (3, 1.0), (4, 1.0)]
+    assert [s["area"] for s in walls["a"]["chosen"]] == [11.0, 12.0, 13.0, 14.0]
+    assert json.loads(lines(out)[walls["a"]["entry"]])["key"] == "20mm2/staircases"
+    assert large["area_parts"] == {"a": (1.0, 4.0), "b": (2.0, 4.0), "lanes": (3.0, 6.0)}
+
+
+def test_a_purchase_says_what_it_did_to_each_scenario(study: str, tmp_path: Path) -> None:
+    large = result(study, tmp_path / "out")["ceilings"][-1]
+    times = {"first": 60.0, "second": 40.0}
+    for bought in large["purchases"]:
+        for effect in bought["effects"]:
+            assert effect["time_before"] == times[effect["scenario"]]
+            times[effect["scenario"]] = effect["time"]
+    assert times == {s["name"]: s["time"] for s in large["scenarios"]}
 
 
 def test_every_number_has_its_entry(study: str, tmp_path: Path) -> None:

@@ -183,29 +183,22 @@ def _effects(told: Told, bought: Mapping[str, Any]) -> list[str]:
         if effect["time_before"] is None:
             sentences.append((0.0, f"{effect['scenario']} has a program now"))
             continue
-        changes = [
-            (
-                f"{word} {figure(was)} → {figure(now)} {unit} ({now / was - 1:+.2g})",
-                abs(now / was - 1),
-            )
-            for word, was, now, unit in (
-                ("time", effect["time_before"], effect["time"], told.time),
-                ("energy", effect["energy_before"], effect["energy"], told.energy),
-            )
-            if was and now is not None and figure(was) != figure(now)
-        ]
-        if changes:
-            told_of_it = " and ".join(_percents(text) for text, _ in changes)
+        figures = (
+            ("time", effect["time_before"], effect["time"], told.time),
+            ("energy", effect["energy_before"], effect["energy"], told.energy),
+        )
+        parts, most = [], 0.0
+        for word, was, now, unit in figures:
+            if was and now is not None and figure(was) != figure(now):
+                change = now / was - 1
+                most = max(most, abs(change))
+                shown = f"{word} {figure(was)} → {figure(now)} {unit}".rstrip()
+                parts.append(f"{shown} ({change * 100:+.2g} %)")
+        if parts:
             whose = f"{effect['scenario']}: " if len(bought["effects"]) > 1 else ""
-            sentences.append((max(size for _, size in changes), f"{whose}{told_of_it}"))
+            sentences.append((most, f"{whose}{listed(parts)}"))
     sentences.sort(key=lambda pair: -pair[0])
     return [sentence for _, sentence in sentences[:REASONS]]
-
-
-def _percents(text: str) -> str:
-    """The relative change in brackets at the end, as per cent."""
-    head, _, change = text.rpartition(" (")
-    return f"{head} ({float(change[:-1]) * 100:+.2g} %)"
 
 
 def _unchanged(bought: Mapping[str, Any]) -> str:

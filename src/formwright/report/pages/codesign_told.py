@@ -163,9 +163,11 @@ def relaxed(told: Told) -> tuple[Mapping[str, Any], int] | None:
     """The last state of the relaxation whose purchases are shown, with its entry."""
     ended = told.ceiling.get("certificate") or {}
     bought: Sequence[Mapping[str, Any]] = told.ceiling["purchases"]
-    number = ended.get("entry", bought[-1]["entry"] if bought else None)
+    number: int | None = ended.get("entry", bought[-1]["entry"] if bought else None)
     data = told.kept.data(number)
-    return (data, number) if isinstance(data, dict) and data.get("visited") else None
+    if number is None or not isinstance(data, dict) or not data.get("visited"):
+        return None
+    return data, number
 
 
 def gap_words(told: Told) -> str:
