@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Each test that starts the command would compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test bench lint clean
 
 setup: $(VENV)/.ready

@@ -1,7 +1,7 @@
 """The table ``[agent]`` of a problem file: who proposes templates, and what that may cost."""
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, Final
 
 from formwright.contract.fields import Fields
@@ -11,6 +11,9 @@ SERVED: Final = ("openai", "anthropic")
 
 LIMITS: Final = ("calls", "tokens", "money", "seconds", "build_seconds", "device_seconds")
 """What a budget may limit; ``money`` is in US dollars and needs prices."""
+
+COUNTED: Final = ("calls", "tokens")
+"""Limits that are whole numbers."""
 
 PRICES: Final = ("tokens_in", "tokens_out")
 """US dollars for a million tokens."""
@@ -127,20 +130,26 @@ def _numbers(fields: Fields, key: str, known: tuple[str, ...]) -> tuple[tuple[st
         fields.fault(f"{key} is not a table", place, f"write [agent.{key}] on a line of its own")
         return ()
     fields.faults.extend(fields.document.unknown(place, table, known))
-    least = 0 if key == "prices" else None
     found = []
     for name in known:
         if name not in table:
             continue
         value = table[name]
-        if not _good(value, least):
-            what = "a number from 0" if key == "prices" else "a number above 0"
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        what = wrong_number(name, float(value) if number else nan)
+        if what:
             fields.fault(f"{name} is not {what}", (*place, name), f"write {name} = 10")
             continue
         found.append((name, float(value)))
     return tuple(found)
 
 
-def _good(value: Any, least: int | None) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
-    return number and (value > 0 if least is None else value >= least)
+def wrong_number(name: str, value: float) -> str:
+    """What the limit or price ``name`` must be, where ``value`` is not that; else empty."""
+    whole = name in COUNTED
+    good = isfinite(value) and (value >= 0 if name in PRICES else value > 0)
+    if good and (value == int(value) or not whole):
+        return ""
+    if name in PRICES:
+        return "a number from 0"
+    return "a whole number above 0" if whole else "a number above 0"
