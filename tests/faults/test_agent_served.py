@@ -21,6 +21,7 @@ from formwright.agent.protocol import Finding, Known, Reply
 from formwright.agent.replay import Recording
 from formwright.agent.screening import screen
 from formwright.base.diagnostics import InputError
+from model_server import said
 
 KEY = "sk-test-0123456789abcdefKEY"
 GOOD = f"Rows.\n```fw\n{TEMPLATE}```\n"
@@ -35,17 +36,6 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-
-
-def said(dialect: str, text: str, stop: str = "", refusal: str | None = None) -> dict[str, Any]:
-    if dialect == "anthropic":
-        reason = "refusal" if refusal else stop or "end_turn"
-        block = {"type": "text", "text": refusal or text}
-        usage = {"input_tokens": 700, "cache_read_input_tokens": 300, "output_tokens": 50}
-        return {"type": "message", "content": [block], "stop_reason": reason, "usage": usage}
-    message = {"role": "assistant", "content": None if refusal else text, "refusal": refusal}
-    choice = {"index": 0, "message": message, "finish_reason": stop or "stop"}
-    return {"choices": [choice], "usage": {"prompt_tokens": 1000, "completion_tokens": 50}}
 
 
 class Script:
