@@ -22,7 +22,8 @@ class Plan:
     ``caches``: ``warm`` as the call before left them, every call on another slot; ``cold`` after a
     buffer of ``sweep_mebibytes`` was read and written between calls, outside the clock.
 
-    ``tails`` short batches of each program give p95 and p99; a p95 above ``tail_limit`` times that
+    ``tails`` short batches of each program give p95 and p99, ``least_tails`` of them where they
+    take longer than ``tail_seconds`` together; a p95 above ``tail_limit`` times that
     of a program it is compared with is a regression.
     """
 
@@ -39,4 +40,6 @@ class Plan:
     margin: float = 0.02
     hopeless: float | None = None
     tails: int = 0
+    least_tails: int = 20
+    tail_seconds: float = 8.0
     tail_limit: float = 1.25

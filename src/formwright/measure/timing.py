@@ -90,9 +90,7 @@ def measure_interleaved(
             runners[name] = Runner(program, session, slots, sweep_mebibytes=sweep)
             _attempt(name, runners, results, partial(_warm_up, plan, draw))
         _rounds(next(iter(programs), ""), runners, results, plan, draw, progress)
-        for _ in range(plan.tails):
-            for name in _shuffled(runners, draw):
-                _attempt(name, runners, results, partial(_tail, plan, draw))
+        _tails(runners, results, plan, draw)
         results |= {name: _distribution(runner) for name, runner in runners.items()}
     return {name: results[name] for name in programs}
 
@@ -119,6 +117,18 @@ def _rounds(
             _attempt(name, runners, results, partial(_round, plan, draw, number))
         if progress:
             progress(number + 1, plan.rounds)
+
+
+def _tails(
+    runners: dict[str, Runner], results: dict[str, Result], plan: Plan, draw: Random
+) -> None:
+    """Short batches of each in turn, until they are done or the time is up."""
+    begun = time.monotonic()
+    for number in range(plan.tails):
+        if number >= plan.least_tails and time.monotonic() - begun > plan.tail_seconds:
+            break
+        for name in _shuffled(runners, draw):
+            _attempt(name, runners, results, partial(_tail, plan, draw))
 
 
 def _shuffled(runners: Mapping[str, Runner], draw: Random) -> list[str]:
