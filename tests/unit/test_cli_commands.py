@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from formwright import __version__
 from formwright.cli.main import run
 from formwright.lang import load, load_source
 from formwright.proof.store import ProofStore, template_digest
@@ -31,6 +32,11 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]
 def test_help_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*command.split(), "--help"]) == 0
     assert f"Example: formwright {command}" in capsys.readouterr().out
+
+
+def test_the_command_says_which_version_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"formwright {__version__}\n"
 
 
 def test_help_loads_no_solver() -> None:

@@ -2,9 +2,11 @@
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
+from formwright import __version__
 from formwright.base.diagnostics import InputError, fail
 from formwright.cli import (
     chip_commands,
@@ -27,12 +29,29 @@ _UsageFault: type[Exception] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="formwright",
-    help="From a workload to a qualified kernel: proved, solved, built, measured, recorded.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"formwright {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _formwright(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say which one this is."),
+    ] = False,
+) -> None:
+    """From a workload to a qualified kernel: proved, solved, built, measured, recorded."""
+
+
 template_commands.register(app)
 run_commands.register(app)
 ground_commands.register(app)
