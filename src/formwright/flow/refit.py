@@ -8,14 +8,12 @@ values decides what the measurements leave open.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, isfinite, log
-
-from scipy.optimize import minimize
-from scipy.stats import spearmanr
+from math import exp, log
 
 from formwright.ir.expr import Scalar
 from formwright.ir.floats import floats
 from formwright.ir.template import Template
+from formwright.measure.statistics import rank_correlation
 from formwright.milp.check import objective_of
 from formwright.milp.problem import cost_over
 
@@ -63,16 +61,6 @@ def mean_error(predicted: Sequence[float], observations: Sequence[Observation]) 
     return sum(abs(log(p / o.seconds)) for p, o in pairs) / len(observations)
 
 
-def rank_correlation(
-    predicted: Sequence[float], observations: Sequence[Observation]
-) -> float | None:
-    """Spearman's coefficient between prediction and measurement; ``None`` when undefined."""
-    if len(observations) < 3:
-        return None
-    value = float(spearmanr(predicted, [o.seconds for o in observations]).statistic)
-    return value if isfinite(value) else None
-
-
 def refit(
     template: Template,
     observations: Sequence[Observation],
@@ -99,7 +87,7 @@ def refit(
         found,
         mean_error(before, observations),
         mean_error(after, observations),
-        rank_correlation(after, observations),
+        rank_correlation(after, [o.seconds for o in observations]),
         len(observations),
     )
 
@@ -111,6 +99,8 @@ def _search(
     present: Mapping[str, Fraction],
     defaults: Mapping[str, Fraction],
 ) -> dict[str, Fraction]:
+    from scipy.optimize import minimize
+
     start = [0.0] * len(names)
     costs = [floats(cost_over(template, o.parameters, o.assignment, names)) for o in observations]
 

@@ -159,3 +159,25 @@ def tail_ratio(slower: Distribution, faster: Distribution, limit: float) -> Tail
     if a is None or b is None or not b.p95 or not b.p99:
         return None
     return TailRatio(a.p95 / b.p95, a.p99 / b.p99, limit, b.p95 > limit * a.p95)
+
+
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Spearman's coefficient: that of Pearson between ranks, ties at the mean of theirs.
+
+    ``None`` for fewer than three pairs, where a side is constant or holds what is no number.
+    ``scipy.stats`` has it too, and takes a second to load in each process that only solves.
+    """
+    sides = np.asarray([one, other], dtype=float)
+    if sides.shape[1] < 3 or np.isnan(sides).any():
+        return None
+    first, second = (_ranks(side) for side in sides)
+    if not first.std() or not second.std():
+        return None
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    means: np.ndarray = last - (counts - 1) / 2
+    return means[places]

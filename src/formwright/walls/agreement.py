@@ -7,14 +7,13 @@ random among all that a chip admits.
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import isfinite, log
+from math import log
 from random import Random
 from statistics import mean
 from typing import Any
 
-from scipy.stats import spearmanr
-
 from formwright.chip.library import Library, Point
+from formwright.measure.statistics import rank_correlation
 from formwright.simulate.evaluator import Evaluator
 from formwright.walls.core import Inner
 from formwright.walls.drawing import draw
@@ -86,7 +85,7 @@ def ranked(problem: CodesignProblem, seen: Sequence[Seen]) -> dict[str, Any]:
     works = sorted({r.seen.design.kernel for _, r in rows})
 
     def over(places: Sequence[int]) -> float | None:
-        return rank([predicted[n] for n in places], [evaluated[n] for n in places])
+        return rank_correlation([predicted[n] for n in places], [evaluated[n] for n in places])
 
     by_kernel = {
         w: over([n for n, (_, r) in enumerate(rows) if r.seen.design.kernel == w]) for w in works
@@ -103,14 +102,6 @@ def ranked(problem: CodesignProblem, seen: Sequence[Seen]) -> dict[str, Any]:
         },
         "worst": None if worst is None else {"kernel": worst, "rank": known[worst]},
     }
-
-
-def rank(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Spearman's coefficient; ``None`` for fewer than three pairs or where a side is constant."""
-    if len(one) < 3 or len(set(one)) == 1 or len(set(other)) == 1:
-        return None
-    value = float(spearmanr(one, other).statistic)
-    return value if isfinite(value) else None
 
 
 def _predicted(problem: CodesignProblem, template: str, row: Compared) -> float:

@@ -11,8 +11,6 @@ from fractions import Fraction
 from math import exp, log, sqrt
 from typing import Any
 
-from scipy.optimize import minimize, minimize_scalar
-
 from formwright.walls.observed import Compared, all_errors, as_floats
 
 REACH = log(32.0)
@@ -75,6 +73,8 @@ def single(
     rows: Sequence[Compared], present: Mapping[str, Fraction], name: str, noise: float
 ) -> Fit:
     """The best value of one coefficient, the others as they are."""
+    from scipy.optimize import minimize_scalar
+
     if present[name] <= 0:
         return fit_of(rows, present, {}, noise)
     plain = as_floats(present)
@@ -109,6 +109,8 @@ def simplest(
 
 def joint(rows: Sequence[Compared], present: Mapping[str, Fraction], noise: float) -> Fit:
     """All coefficients together, from where they are."""
+    from scipy.optimize import minimize
+
     names = sorted(n for n, v in present.items() if v > 0)
     if not names:
         return fit_of(rows, present, {}, noise)

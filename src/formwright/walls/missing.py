@@ -13,8 +13,6 @@ from math import exp, log
 from statistics import median
 from typing import Any, Literal, assert_never, get_args
 
-from scipy.optimize import minimize_scalar
-
 from formwright.ir.expr import Arith, Expr, MinMax, Var
 from formwright.ir.template import Coefficient, Cost, Template
 from formwright.walls.counters import Counter
@@ -143,6 +141,8 @@ def _loss(errors: Sequence[float]) -> float:
 
 def _weight(given: _Given) -> Fraction | None:
     """The cost of one count that fits best, if any design takes longer than the model says."""
+    from scipy.optimize import minimize_scalar
+
     short = [(p, e, c) for p, e, c in given.pairs if c > 0 and e > p]
     if not short:
         return None
