@@ -11,6 +11,7 @@ from formwright.contract.contract import Contract
 from formwright.contract.operators import operator
 from formwright.contract.problem import Budget, Problem, Workload
 from formwright.flow.agent_room import Room
+from formwright.flow.executor_here import HereExecutor
 from formwright.flow.journal import Journal
 from formwright.flow.setting import Setting
 from formwright.population import ChipKey, Population, open_population
@@ -88,6 +89,7 @@ def room_at(
             journal=journal,
             listener=Silent(),
             seed=7,
+            executor=HereExecutor(),
         )
         yield Room(
             setting=setting,

@@ -1,6 +1,9 @@
 """What all tests share: threads of BLAS, and examples that are the same in every run."""
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
 
 # Two workers share two cores: a pool of spinning BLAS threads in each would only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Workers of a test run do not wait for each other's measurements: nobody relies on the times.
+os.environ["FORMWRIGHT_TURNS"] = _turns = tempfile.mkdtemp(prefix="formwright-turns-")
+atexit.register(shutil.rmtree, _turns, ignore_errors=True)
 
 # The default run is repeatable; with FORMWRIGHT_FUZZ set each run draws examples of its own.
 settings.register_profile("repeatable", derandomize=True)

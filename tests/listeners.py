@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 class Silent:
     """Nobody listens."""
 
-    def stage(self, text: str) -> None: ...
+    def stage(self, text: str, done: int = 0, total: int = 0) -> None: ...
 
     def done(self, text: str) -> None: ...
 
@@ -17,7 +17,7 @@ class Heard:
 
     told: list[str] = field(default_factory=list)
 
-    def stage(self, text: str) -> None: ...
+    def stage(self, text: str, done: int = 0, total: int = 0) -> None: ...
 
     def done(self, text: str) -> None:
         self.told.append(text)

@@ -9,6 +9,7 @@ from formwright.base.digest import digest
 from formwright.contract.operators import operator
 from formwright.contract.problem import Budget, Problem, Workload
 from formwright.flow.diagnosis_data import Case, Solved, Tried
+from formwright.flow.executor_here import HereExecutor
 from formwright.flow.journal import Journal
 from formwright.flow.parameters import bind
 from formwright.flow.setting import Proved, Setting, fractions_as_text
@@ -128,8 +129,9 @@ def setting_of(out: Path, names: Sequence[str], extents: Mapping[str, int] = SHA
         baselines=("numpy",),
         budget=Budget(),
     )
+    journal = Journal(out / "journal.jsonl")
     setting = Setting(
-        problem, "made up", dict(CORE), 2, out, Journal(out / "journal.jsonl"), Silent(), 1
+        problem, "made up", dict(CORE), 2, out, journal, Silent(), 1, HereExecutor()
     )
     for name in names:
         source, template = load(name)

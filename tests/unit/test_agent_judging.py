@@ -138,7 +138,7 @@ def test_a_run_that_goes_on_judges_nothing_again(tmp_path: Path) -> None:
 def test_words_in_place_of_a_template_and_a_verifier_that_stumbles(
     tmp_path: Path, monkeypatch
 ) -> None:
-    import formwright.flow.agent_judging as judging
+    import formwright.flow.job_proving as proving
 
     def stumbles(*_: object, **__: object) -> None:
         raise RecursionError("too deep")
@@ -146,7 +146,7 @@ def test_words_in_place_of_a_template_and_a_verifier_that_stumbles(
     with room_at(tmp_path, Scripted([]), agent=Agent(repairs=0)) as room:
         room.asked = 1
         assert judge_all(room, 0, [Proposal("I refuse.", "text", "model:new")], 1) == []
-        monkeypatch.setattr(judging, "prove", stumbles)
+        monkeypatch.setattr(proving, "prove_source", stumbles)
         assert judged(room, GOOD) == []
         words, stumbled = room.made
         assert words.verdict == "answer"

@@ -11,7 +11,7 @@ from formwright.agent.budget import Budget, Ledger
 from formwright.agent.protocol import Proposal, Reply, Request, Spent
 from formwright.base.source import Source
 from formwright.contract.agent import Agent
-from formwright.flow import agent_generation, candidates
+from formwright.flow import agent_generation, candidates, job_building, job_solving
 from formwright.flow.agent_groups import coupled, holding
 from formwright.flow.agent_judging import judge_all
 from formwright.flow.agent_loop import improve
@@ -258,9 +258,9 @@ def test_a_template_that_a_step_stumbles_over_ends_nothing(
         room.asked = 1
         (made_,) = judge_all(room, 0, [Proposal(GOOD, "fw", "new")], 1)
         design = {"template": made_.key, "assignment": {"Rr": 1, "L": 8, "Pf": 0}}
-        monkeypatch.setattr(candidates, "emit_c", stumbles)
+        monkeypatch.setattr(job_building, "emit_c", stumbles)
         assert candidates.prepare(room.setting, SHAPE, [design]) == []
-        monkeypatch.setattr(candidates, "solve", stumbles)
+        monkeypatch.setattr(job_solving, "solve", stumbles)
         found = solutions(room.setting, SHAPE, 0, Wanted((made_.key,), forgiving=True))
         assert "nobody thought of" in found["solutions"][made_.key]["error"]
         assert found["designs"] == []

@@ -27,6 +27,10 @@ class InputError(Exception):
         self.source = source
         super().__init__(render_all(self.diagnostics, source))
 
+    def __reduce__(self) -> tuple[type["InputError"], tuple[object, ...]]:
+        """Made anew from what it was made of: faults pass from one process to another."""
+        return InputError, (self.diagnostics, self.source)
+
 
 def fail(message: str, span: Span | None = None, hint: str | None = None) -> InputError:
     """An error with one diagnostic: ``raise fail("…")``."""

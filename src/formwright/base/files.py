@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -30,3 +31,14 @@ def write_bytes(path: Path, data: bytes) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Sorted, indented JSON with a line end, written whole or not at all."""
     write_text(path, json.dumps(value, indent=2, sort_keys=True) + "\n")
+
+
+def put_folder(beside: Path, folder: Path) -> None:
+    """Rename ``beside`` to ``folder``; between an old folder and the new one there is none."""
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
+        os.replace(folder, old)
+        os.replace(beside, folder)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.replace(beside, folder)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from formwright.cli.executor_option import ExecutorName
 from formwright.cli.output import HELD, NOT_MET, Json, Quiet, console, emit_json, progress_console
 
 
@@ -41,6 +42,7 @@ def codesign(
     budget: Annotated[
         str, typer.Option("--budget", help="Of an agent: calls=20,tokens=2e5,seconds=600.")
     ] = "",
+    executor: ExecutorName = "",
     json_: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -51,6 +53,7 @@ def codesign(
     """
     from formwright.flow.codesign import run_study
     from formwright.flow.codesign_agent import name_purchases
+    from formwright.flow.executors import open_executor
     from formwright.flow.options import Options, agent_of
     from formwright.report.agents import print_names
     from formwright.report.codesign import print_study
@@ -59,8 +62,8 @@ def codesign(
 
     asked = Options(agent=agent, model=model, address=address, transcript=transcript, budget=budget)
     proposer = agent_of(asked, None)
-    with Progress(progress_console(), quiet=quiet) as progress:
-        result = run_study(study, out, progress)
+    with Progress(progress_console(), quiet=quiet) as progress, open_executor(executor) as who:
+        result = run_study(study, out, progress, who)
         named = None if proposer is None else name_purchases(result, proposer, out, progress)
     written = write_study(result, out)
     if json_:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from formwright.cli.executor_option import ExecutorName
 from formwright.cli.output import (
     HELD,
     NOT_MET,
@@ -65,6 +66,7 @@ def run(
         Path | None,
         typer.Option("--device", help="A run whose times are given again; none are measured."),
     ] = None,
+    executor: ExecutorName = "",
     json_: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -73,6 +75,7 @@ def run(
     Several problems run one after another, each in a folder of --out that has its name. A problem
     that names no templates has them made, by the library of rules if nobody else is named.
     """
+    from formwright.flow.executors import open_executor
     from formwright.flow.options import Options
     from formwright.flow.rooflining import roofline_of_run
     from formwright.flow.run_set import run_problems
@@ -93,8 +96,8 @@ def run(
         population=population,
         device=device,
     )
-    with Progress(progress_console(), quiet=quiet) as progress:
-        results = run_problems(problem, out, set_, progress, options)
+    with Progress(progress_console(), quiet=quiet) as progress, open_executor(executor) as who:
+        results = run_problems(problem, out, set_, progress, options, who)
         rooflines = [roofline_of_run(result.folder) for result in results]
     shown = []
     for result, roofline in zip(results, rooflines, strict=True):

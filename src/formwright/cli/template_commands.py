@@ -7,13 +7,24 @@ from typing import Annotated, Literal
 
 import typer
 
+from formwright.base.diagnostics import fail
 from formwright.cli.chain_commands import (
     check_chain_file,
     prove_chain_file,
     show_chain_file,
     solve_chain_file,
 )
-from formwright.cli.output import HELD, NOT_MET, Json, Quiet, console, emit_json, status_line
+from formwright.cli.executor_option import ExecutorName
+from formwright.cli.output import (
+    HELD,
+    NOT_MET,
+    Json,
+    Quiet,
+    console,
+    emit_json,
+    progress_console,
+    status_line,
+)
 from formwright.lang.chain_sources import names_chain
 from formwright.proof.verdict import LIMITS, Limits
 
@@ -38,8 +49,17 @@ Settings = Annotated[
 ]
 
 
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        help="Templates (.fw files or names that ship), or one chain's .toml.",
+        autocompletion=shipped_names,
+    ),
+]
+
+
 def prove(
-    file: File,
+    file: Files,
     json_: Json = False,
     quiet: Quiet = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Prove again what is kept.")] = False,
@@ -53,9 +73,43 @@ def prove(
         Path | None,
         typer.Option("--lanes", help="Draw each counterexample here, as text and as SVG."),
     ] = None,
+    executor: ExecutorName = "",
 ) -> int:
-    """Prove a template or a chain once, for every design that it allows."""
+    """Prove a template or a chain once, for every design that it allows; or several templates."""
     limits = Limits(seconds=limit, memory=memory)
+    if len(file) > 1 or executor not in ("", "here"):
+        return _prove_several(file, json_, quiet, fresh, limits, lanes, executor)
+    return _prove_one(file[0], json_, quiet, fresh, limits, lanes)
+
+
+def _prove_several(
+    files: list[str],
+    json_: bool,
+    quiet: bool,
+    fresh: bool,
+    limits: Limits,
+    lanes: Path | None,
+    executor: str,
+) -> int:
+    from formwright.flow.executors import open_executor
+    from formwright.flow.proving_several import prove_several
+    from formwright.report.progress import Progress
+    from formwright.report.proofs_several import print_proofs
+
+    if lanes is not None:
+        raise fail("--lanes draws the counterexamples of one template", hint="name that one alone")
+    with Progress(progress_console(), quiet=quiet) as progress, open_executor(executor) as who:
+        found = prove_several(files, who, progress, limits, fresh)
+    if json_:
+        emit_json(found.as_json())
+    else:
+        print_proofs(console(), found)
+    return HELD if found.held else NOT_MET
+
+
+def _prove_one(
+    file: str, json_: bool, quiet: bool, fresh: bool, limits: Limits, lanes: Path | None
+) -> int:
     if names_chain(file):
         return prove_chain_file(file, json_, quiet, fresh, limits, lanes)
     from formwright.flow.proving import prove_template

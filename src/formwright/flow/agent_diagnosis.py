@@ -4,7 +4,6 @@ The figures decide what is done next; the words go into the next request, and no
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 from formwright.contract.problem import Workload
@@ -14,10 +13,10 @@ from formwright.flow.diagnosis import diagnose
 from formwright.flow.diagnosis_data import Outside
 from formwright.flow.diagnosis_excluding import excluded_by
 from formwright.flow.diagnosis_reading import read_case
+from formwright.flow.jobs import Time
 from formwright.flow.loop import beside_baselines
 from formwright.measure.timing import Plan
 from formwright.qualify.qualification import OURS
-from formwright.qualify.timing import time_programs
 
 PLAN: Final = Plan(rounds=5, least_rounds=3, seconds=10.0)
 """Of the baselines, once for each workload: what is known to be possible."""
@@ -100,7 +99,7 @@ def _outside(room: Room, workload: Workload) -> list[Outside]:
     timing = setting.timed(
         key,
         tuple(programs),
-        partial(time_programs, programs, contract, workload.extents, seed=setting.seed, plan=PLAN),
+        Time(programs, contract, workload.extents, seed=setting.seed, plan=PLAN),
     )
     timed = {n: p["seconds"] for n, p in timing["programs"].items() if "failure" not in p}
     ours = timed.pop(OURS, None)

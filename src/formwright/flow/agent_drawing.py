@@ -4,12 +4,13 @@ from functools import partial
 from typing import Any, Final
 
 from formwright.base.source import Source
-from formwright.flow.adopting import adopt, proof_entry
+from formwright.flow.adopting import adopt
 from formwright.flow.agent_learning import complete, fitting, remember
 from formwright.flow.agent_room import Made, Room
-from formwright.flow.proving import prove
+from formwright.flow.jobs import Prove
 from formwright.lang.parser import parse
 from formwright.population import Covered
+from formwright.proof.rereading import proof_of
 
 DRAWN: Final = 2
 """Templates that were measured here before, and as many that were not, are drawn at most in one
@@ -80,10 +81,11 @@ def _joined(room: Room, generation: int, data: dict[str, Any]) -> Made | None:
     setting = room.setting
     if any(m.digest == data["digest"] for m in room.made):
         return None
-    template = parse(Source(f"{data['name']}.fw", data["text"]))
+    source = Source(f"{data['name']}.fw", data["text"])
+    template = parse(source)
     step = f"prove/{data['digest'][:12]}"
     setting.listener.stage(f"proving {template.name}")
-    proof = setting.journal.step(step, lambda: proof_entry(prove(template)))
+    proof = setting.steps.one(step, Prove(source))
     setting.charge(step, building=float(proof["seconds"]))
     taken = template.name in setting.templates
     key = f"{template.name}-{data['digest'][:8]}" if taken else template.name
@@ -109,7 +111,7 @@ def _joined(room: Room, generation: int, data: dict[str, Any]) -> Made | None:
         return None
     # A run that goes on may find another population than it drew from.
     if room.population.add_template(data["text"]).evidence != "proved":
-        room.population.admit(made.digest, prove(template))
+        room.population.admit(made.digest, proof_of(proof["full"]))
     adopt(setting, key, Source(f"{template.name}.fw", data["text"]), template, proof)
     known = remember(setting, key, made.digest, data["facts"])
     room.tell(f"{key}: drawn from the population, with {known} figure(s) of this machine")

@@ -15,15 +15,16 @@ from formwright.agent.protocol import Finding, Proposal
 from formwright.agent.screening import screen
 from formwright.base.diagnostics import InputError, render_all
 from formwright.base.source import Source
-from formwright.flow.adopting import adopt, proof_entry
+from formwright.flow.adopting import adopt
 from formwright.flow.agent_learning import complete, fitting, inherit, keep, remember
 from formwright.flow.agent_requests import ask
 from formwright.flow.agent_room import Made, Room
-from formwright.flow.proving import prove
+from formwright.flow.jobs import Job, Prove
 from formwright.ir.template import Template
 from formwright.lang.format import format_template
 from formwright.lang.parser import parse
 from formwright.population.admission import why_not
+from formwright.proof.rereading import proof_of
 from formwright.proof.store import template_digest
 from formwright.proof.verdict import LIMITS, Proof
 
@@ -46,6 +47,8 @@ def judge_all(room: Room, generation: int, proposals: Sequence[Proposal], asked:
     The result has those that are to be looked at now: proved, and not measured here before.
     """
     usable = []
+    if room.setting.executor.spread:
+        _prove_ahead(room, proposals[: room.agent.proposals], asked)
     for number, proposal in enumerate(proposals[: room.agent.proposals]):
         made = _judged(room, generation, proposal, f"{asked}/{number}")
         while _repairable(room, made):
@@ -57,6 +60,20 @@ def judge_all(room: Room, generation: int, proposals: Sequence[Proposal], asked:
         if made.verdict == "proved" and not made.measured:
             usable.append(made)
     return usable
+
+
+def _prove_ahead(room: Room, proposals: Sequence[Proposal], asked: int) -> None:
+    """Proofs of all that will be judged, at once; one that is not asked for then is not told of."""
+    jobs: dict[str, Job] = {}
+    for number, proposal in enumerate(proposals):
+        key = f"judge/{asked}/{number}"
+        done = room.setting.journal.known(key) is not None
+        if done or proposal.language != "fw" or screen(proposal, room.setting.problem.contract):
+            continue
+        source, template = _read(_costed(proposal))
+        if not any(m.digest == template_digest(template) for m in room.made):
+            jobs[key] = _proof_job(room, source)
+    room.ahead = room.setting.steps.outcomes(jobs)
 
 
 def _repairable(room: Room, made: Made) -> bool:
@@ -76,7 +93,7 @@ def _judged(
     whole = _costed(proposal)
     before = setting.journal.step(f"known/{number}", partial(_known, room, whole))
     found: dict[str, Any] = setting.journal.step(
-        f"judge/{number}", partial(_judge, room, proposal, whole, before)
+        f"judge/{number}", partial(_judge, room, proposal, whole, before, f"judge/{number}")
     )
     setting.charge(f"judge/{number}", building=float(found["seconds"]))
     parents = _parents(room, proposal) if mends is None else (mends.digest,)
@@ -143,7 +160,7 @@ def _known(room: Room, proposal: Proposal) -> dict[str, Any]:
 
 
 def _judge(
-    room: Room, proposal: Proposal, whole: Proposal, before: Mapping[str, Any]
+    room: Room, proposal: Proposal, whole: Proposal, before: Mapping[str, Any], key: str
 ) -> dict[str, Any]:
     """Plain data: ``verdict``, ``findings``, and of a template its ``digest``, name and proof.
 
@@ -169,21 +186,17 @@ def _judge(
         told = Finding("cost", "the template has no cost, and none can be counted from its program")
         return about | {"verdict": "cost", "findings": _plain([told])}
     room.setting.listener.stage(f"proving {template.name}")
-    return about | _proved(room, template)
+    return about | _proved(room, *_read(whole), key)
 
 
-def _proved(room: Room, template: Template) -> dict[str, Any]:
-    left = room.setting.ledger.left("build_seconds")
-    whole = min(LIMITS.whole, left) if isfinite(left) else LIMITS.whole
-    try:
-        proof = prove(template, limits=replace(LIMITS, whole=max(1.0, whole)))
-    except InputError as error:
-        told = Finding("prove", render_all(error.diagnostics, error.source))
-        return {"verdict": "unresolved", "findings": _plain([told])}
-    except Exception as error:
+def _proved(room: Room, source: Source, template: Template, key: str) -> dict[str, Any]:
+    outcome = room.ahead.pop(key, None)
+    if outcome is None:
+        outcome = room.setting.steps.outcomes({key: _proof_job(room, source)})[key]
+    if isinstance(outcome, Exception):
         # A text that the verifier stumbles over must not end the run for the others.
-        told = Finding("prove", f"the verifier gave up: {type(error).__name__}: {error}")
-        return {"verdict": "unresolved", "findings": _plain([told])}
+        return {"verdict": "unresolved", "findings": _plain([_stumbled(outcome)])}
+    proof = proof_of(outcome.data["full"])
     reasons = why_not(template, proof)
     findings = list(_findings(proof))
     if reasons and not findings:
@@ -191,9 +204,21 @@ def _proved(room: Room, template: Template) -> dict[str, Any]:
     return {
         "verdict": "proved" if not reasons else _worse(proof),
         "findings": _plain(findings[:FINDINGS]),
-        "proof": proof_entry(proof),
+        "proof": outcome.data,
         "seconds": proof.seconds,
     }
+
+
+def _proof_job(room: Room, source: Source) -> Prove:
+    left = room.setting.ledger.left("build_seconds")
+    whole = min(LIMITS.whole, left) if isfinite(left) else LIMITS.whole
+    return Prove(source, replace(LIMITS, whole=max(1.0, whole)))
+
+
+def _stumbled(error: Exception) -> Finding:
+    if isinstance(error, InputError):
+        return Finding("prove", render_all(error.diagnostics, error.source))
+    return Finding("prove", f"the verifier gave up: {type(error).__name__}: {error}")
 
 
 def _worse(proof: Proof) -> str:

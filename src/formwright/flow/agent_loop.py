@@ -3,7 +3,6 @@
 from time import monotonic
 from typing import Any, Final
 
-from formwright.chip.machine import cpu_name
 from formwright.contract.agent import Agent
 from formwright.contract.problem import Workload
 from formwright.flow.agent_generation import generation
@@ -30,7 +29,8 @@ def open_room(setting: Setting, agent: Agent, population: Population) -> Room:
         "agent",
         lambda: {
             "proposer": proposer.name,
-            "machine": (setting.device.about("agent") or {}).get("machine") or cpu_name(),
+            "machine": (setting.device.about("agent") or {}).get("machine")
+            or setting.steps.bench().cpu,
             "chip": setting.chip_key,
             "device": setting.device.replayed,
             "run": f"{setting.problem.name} {began}",

@@ -6,6 +6,7 @@ from typing import Any
 from formwright.agent.protocol import Finding, Proposer
 from formwright.contract.agent import Agent
 from formwright.contract.problem import Workload
+from formwright.flow.executor import Outcome
 from formwright.flow.loop import Tally
 from formwright.flow.setting import Setting
 from formwright.population import ChipKey, Population
@@ -73,6 +74,8 @@ class Room:
     """The main cause of a shortfall in the last generation."""
     words: str = ""
     """What the proposer said of it."""
+    ahead: dict[str, Outcome] = field(default_factory=dict)
+    """Proofs that were made before they are asked for, by the step that asks."""
 
     def tell(self, line: str) -> None:
         """For people and for the next request; signs that cannot be shown are replaced."""

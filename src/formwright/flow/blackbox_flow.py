@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from formwright.flow.blackbox_search import Asking
 from formwright.flow.blackbox_space import Point, Space
-from formwright.flow.candidates import POOL, WITHIN
 from formwright.flow.choosing import Design, choose
+from formwright.flow.job_solving import POOL, WITHIN
 from formwright.flow.refit import Observation, refit
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template

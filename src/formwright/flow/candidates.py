@@ -1,9 +1,7 @@
 """From a design to a library that may be timed: check, build, validate. Each a journal step."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -11,22 +9,14 @@ from typing import Any
 
 from formwright.base.diagnostics import InputError
 from formwright.base.digest import digest
-from formwright.codegen import build, detect_target, emit_c
 from formwright.contract.problem import Workload
-from formwright.flow.choosing import choose
-from formwright.flow.setting import Proved, Setting, fractions_as_text
-from formwright.ir.expr import Compare, Num, Var
+from formwright.flow.job_solving import design_key, words
+from formwright.flow.jobs import Build, Job, Solve, Validate
+from formwright.flow.setting import Proved, Setting
+from formwright.flow.steps import told
 from formwright.ir.inline import inlined
-from formwright.ir.template import Constraint
 from formwright.milp.check import check, objective_of
-from formwright.milp.declared import used_as_json
-from formwright.milp.solve import solve
-from formwright.qualify.validate import validate
 
-POOL = 256
-"""How many of the best designs the choice is made from."""
-WITHIN = Fraction(5, 4)
-"""Designs worse than this multiple of their template's optimum are not built."""
 FAR = 3.0
 """Nor are those of a template whose best is this many times worse than another template's."""
 
@@ -67,7 +57,9 @@ def designs(
 def solutions(
     setting: Setting, workload: Workload, number: int, wanted: Wanted | None = None
 ) -> dict[str, Any]:
-    """The step of solving in round ``number``: ``designs``, and ``solutions`` by template."""
+    """The step of solving in round ``number``: ``designs``, and ``solutions`` by template.
+
+    Templates do not need each other: each is a job."""
     setting.listener.stage(f"{workload.name}: round {number + 1}, solving")
     asked = wanted or Wanted(tuple(setting.templates))
     found: dict[str, Any] = setting.journal.step(
@@ -77,55 +69,32 @@ def solutions(
 
 
 def _solve(setting: Setting, workload: Workload, wanted: Wanted) -> dict[str, Any]:
-    found: list[dict[str, Any]] = []
     share = ceil(setting.problem.budget.candidates / max(1, len(wanted.names)))
+    jobs: dict[str, Job] = {}
     solutions: dict[str, Any] = {}
     for name in wanted.names:
         template = setting.templates[name].template
-        coefficients = setting.coefficients[name]
         try:
-            solution = solve(
-                template,
-                setting.parameters(template, workload),
-                coefficients=coefficients,
-                limit=POOL,
-                time_limit=60.0,
-                extra_constraints=_held(wanted.fixed.get(name, {})),
-            )
-        except Exception as error:
+            parameters = setting.parameters(template, workload)
+        except InputError as error:
             if not wanted.forgiving:
                 raise
-            solutions[name] = _failed(_words(error))
+            solutions[name] = {"status": "failed", "error": words(error), "conflict": []}
             continue
-        if wanted.forgiving and solution.objective is not None and solution.objective <= 0:
-            told = f"its cost is {float(solution.objective):.3g}, and no time is that short"
-            solutions[name] = _failed(told)
-            continue
-        solutions[name] = {
-            "status": solution.status,
-            "solver": solution.solver,
-            "seconds": solution.seconds,
-            "feasible": solution.feasible,
-            "objective": None if solution.objective is None else float(solution.objective),
-            "bound": solution.bound,
-            "gap": solution.gap,
-            "conflict": list(solution.conflict),
-            "evaluations": solution.evaluations,
-            "structures": used_as_json(solution.structures),
-            "coefficients": fractions_as_text(coefficients),
-        }
-        if solution.status != "optimal":
-            continue
-        content = digest(inlined(template))
-        for assignment, objective in choose(solution.best, share, WITHIN):
-            found.append(
-                {
-                    "key": design_key(content, assignment),
-                    "template": name,
-                    "assignment": assignment,
-                    "predicted": float(objective),
-                }
-            )
+        jobs[name] = Solve(
+            template,
+            parameters,
+            setting.coefficients[name],
+            share,
+            wanted.fixed.get(name, {}),
+            wanted.forgiving,
+        )
+    found: list[dict[str, Any]] = []
+    outcomes = setting.steps.outcomes({f"solve/{workload.name}/{n}": j for n, j in jobs.items()})
+    for name, outcome in zip(jobs, outcomes.values(), strict=True):
+        data = told(outcome)
+        solutions[name] = data["solution"] | {"machine": data["machine"]}
+        found += [{"template": name} | design for design in data["designs"]]
     found.sort(key=lambda d: (d["predicted"], d["template"]))
     first = {d["template"]: d for d in reversed(found)}
     kept = [
@@ -137,22 +106,6 @@ def _solve(setting: Setting, workload: Workload, wanted: Wanted) -> dict[str, An
     return {"designs": kept, "solutions": solutions}
 
 
-def _failed(told: str) -> dict[str, Any]:
-    return {"status": "failed", "error": told, "conflict": []}
-
-
-def _words(error: Exception) -> str:
-    return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
-
-
-def _held(fixed: Mapping[str, int]) -> tuple[Constraint, ...]:
-    """Decisions that keep their values, as constraints of the solver."""
-    return tuple(
-        Constraint(f"keep {name}", Compare("=", Var(name), Num(Fraction(value))))
-        for name, value in fixed.items()
-    )
-
-
 def prepare(
     setting: Setting, workload: Workload, proposed: Sequence[Mapping[str, Any]]
 ) -> list[Candidate]:
@@ -162,8 +115,9 @@ def prepare(
     """
     plans = [_plan(setting, workload, design) for design in proposed]
     setting.listener.stage(f"{workload.name}: building {len(plans)} candidates")
-    built = setting.journal.steps(
-        {f"build/{p.key}": partial(_build, setting, p) for p in plans}, os.cpu_count() or 1
+    built = setting.steps.all(
+        {f"build/{p.key}": Build(p.proved.template, p.assignment, f"build/{p.key}") for p in plans},
+        partial(_unbuilt, setting),
     )
     for key, made in built.items():
         setting.charge(key, building=float(made.get("seconds", 0.0)))
@@ -173,15 +127,23 @@ def prepare(
         if "error" in build:
             setting.listener.done(f"{plan.label}: not built: {build['error']}")
             continue
-        setting.listener.stage(f"{plan.label}: validating ({number} of {len(plans)})")
-        library = setting.out / build["library"]
-        verdict = setting.journal.step(
-            f"validate/{workload.name}/{plan.key}", partial(_validate, setting, workload, library)
+        told = f"{plan.label}: validating ({number} of {len(plans)})"
+        setting.listener.stage(told, number - 1, len(plans))
+        verdict = setting.steps.one(
+            f"validate/{workload.name}/{plan.key}",
+            Validate(
+                build["library"],
+                setting.problem.contract,
+                [workload.extents],
+                setting.seed,
+                setting.threads,
+            ),
         )
         setting.charge(f"validate/{workload.name}/{plan.key}", device=float(verdict["seconds"]))
         if verdict["verdict"] != "held":
             setting.listener.done(f"{plan.label}: {verdict['verdict']}: {verdict['message']}")
             continue
+        library = setting.out / build["library"]
         found.append(Candidate(plan.key, plan.template, plan.assignment, plan.predicted, library))
     return found
 
@@ -219,45 +181,11 @@ def _plan(setting: Setting, workload: Workload, design: Mapping[str, Any]) -> _P
     )
 
 
-def design_key(template: str, assignment: Mapping[str, int]) -> str:
-    """What a design is called in builds and measurements; ``template``: its digest, inlined."""
-    return digest([template, dict(assignment)])[:16]
-
-
-def _build(setting: Setting, plan: _Plan) -> dict[str, Any]:
-    try:
-        emitted = emit_c(plan.proved.template, plan.assignment, detect_target())
-        built = build(emitted, setting.out / "build" / plan.key)
-    except Exception as error:
-        if not isinstance(error, InputError) and not setting.forgiving:
-            raise
-        return {"error": _words(error)}
-    return {
-        "library": str(built.library.relative_to(setting.out)),
-        "source": str(built.source.relative_to(setting.out)),
-        "command": list(built.command),
-        "compiler": built.compiler,
-        "seconds": built.seconds,
-    }
-
-
-def _validate(setting: Setting, workload: Workload, library: Path) -> dict[str, Any]:
-    validation = validate(
-        library,
-        setting.problem.contract,
-        [workload.extents],
-        seed=setting.seed,
-        threads=setting.threads,
-        effort="quick",
-        store=setting.counterexamples,
-    )
-    refuted = validation.refuted
-    return {
-        "verdict": validation.verdict,
-        "message": refuted[0].message if refuted else "",
-        "seconds": validation.seconds,
-        "runs": len(validation.runs),
-    }
+def _unbuilt(setting: Setting, error: Exception) -> dict[str, Any] | None:
+    """A design that the emitter or the compiler refuses; of an agent's template, any fault."""
+    if isinstance(error, InputError) or setting.forgiving:
+        return {"error": words(error)}
+    return None
 
 
 def assignment_text(assignment: Mapping[str, int]) -> str:

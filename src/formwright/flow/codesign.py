@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from formwright.base.diagnostics import InputError
 from formwright.chip.library import Point
+from formwright.flow.codesign_ahead import search_ahead
 from formwright.flow.codesign_compare import best_of, method_row, number, scenario_rows
 from formwright.flow.codesign_generated import run_generated
 from formwright.flow.codesign_methods import bound_below, counted, keys_of, run_method
@@ -38,8 +39,11 @@ from formwright.flow.codesign_setting import (
     shown,
 )
 from formwright.flow.codesign_staircases import area_parts, staircases
+from formwright.flow.executor import Executor
+from formwright.flow.executor_here import HereExecutor
 from formwright.flow.journal import Journal
-from formwright.flow.setting import Listener
+from formwright.flow.listener import Listener
+from formwright.flow.steps import Steps
 from formwright.walls.bounds import Until
 from formwright.walls.counting import Counted, Shared
 from formwright.walls.front import Front, FrontPoint, pareto_front
@@ -48,7 +52,9 @@ from formwright.walls.study import RELAXATIONS, Method, Study
 from formwright.walls.study_reader import load_study
 
 
-def run_study(reference: str, out: Path, listener: Listener) -> StudyResult:
+def run_study(
+    reference: str, out: Path, listener: Listener, executor: Executor | None = None
+) -> StudyResult:
     """Everything from a study's file (or the name of one that ships) to its tables.
 
     The same call on the same ``out`` goes on where an earlier one stopped.
@@ -60,9 +66,11 @@ def run_study(reference: str, out: Path, listener: Listener) -> StudyResult:
     began = monotonic()
     study = load_study(reference)
     with Journal(out / "journal.jsonl") as journal:
-        room, proofs = _opened(study, journal, listener, out)
+        steps = Steps(journal, out, executor or HereExecutor(), listener)
+        room, proofs = _opened(study, steps)
         agreement = agreement_of(room)
         repairs = validate_model(room)
+        search_ahead(room)
         found = [_ceiling(room, budget) for budget in study.budgets]
         ceilings = tuple(result for result, _ in found)
         front = _front(room, [point for _, point in found if point is not None])
@@ -121,18 +129,17 @@ def _cost_units(study: Study) -> dict[str, str]:
     return {"time": cost.unit} | ({"energy": cost.energy_unit} if cost.energy_unit else {})
 
 
-def _opened(
-    study: Study, journal: Journal, listener: Listener, out: Path
-) -> tuple[Room, dict[str, str]]:
+def _opened(study: Study, steps: Steps) -> tuple[Room, dict[str, str]]:
     """The study ready for its methods, and the verdicts on its templates.
 
     One that is refused here leaves no journal, so that its corrected file may use the folder.
     """
+    journal, out = steps.journal, steps.out
     fresh = not journal.entries
     try:
         identify(journal, study, out)
-        proofs = prove_templates(journal, study, listener)
-        listener.stage("listing the designs of each kernel")
+        proofs = prove_templates(steps, study)
+        steps.listener.stage("listing the designs of each kernel")
         inner = open_inner(study)
         shared = Shared()
         answer = refuse_hopeless(study, Counted(inner, shared))
@@ -141,7 +148,10 @@ def _opened(
             journal.discard()
         raise
     evaluator = open_evaluator(study)
-    return Room(study, inner, evaluator, answer, journal, listener, out, shared), proofs
+    room = Room(
+        study, inner, evaluator, answer, journal, steps.listener, out, steps.executor, shared
+    )
+    return room, proofs
 
 
 def _evaluator(room: Room) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from formwright.walls.baselines import (
 )
 from formwright.walls.blackbox import optuna_search
 from formwright.walls.bounds import Until, branch_and_bound
-from formwright.walls.core import Inner
+from formwright.walls.core import Answer, Inner
 from formwright.walls.counting import Counted
 from formwright.walls.exact import enumerate_chips
 from formwright.walls.finite import FiniteInner
@@ -23,7 +23,7 @@ from formwright.walls.finite_tables import FiniteTables
 from formwright.walls.inner import TemplateInner
 from formwright.walls.joint import Tables, joint_program
 from formwright.walls.outcome import Outcome, outcome_from_json
-from formwright.walls.study import SEEDED, Method
+from formwright.walls.study import SEEDED, Method, Study
 from formwright.walls.work_tables import WorkTables
 
 ENUMERATED: Final = 2_000
@@ -77,15 +77,29 @@ def _step(room: Room, key: str, method: str, run: Callable[[], Outcome]) -> Outc
 
 
 def _run(room: Room, budget: Fraction | None, method: Method, seed: int) -> Outcome:
-    study, inner = room.study, counted(room)
+    return outcome_of(room.study, counted(room), room.reference, budget, method, seed)
+
+
+def outcome_of(
+    study: Study,
+    inner: Counted,
+    reference: Answer,
+    budget: Fraction | None,
+    method: Method,
+    seed: int,
+) -> Outcome:
+    """What ``method``, which is no relaxation, finds within ``budget``.
+
+    ``reference``: the answer at the study's reference chip.
+    """
     limits = Until(seconds=study.search.bound_seconds)
     match method:
         case "fixed-hardware":
-            return fixed_hardware(inner, study.start, room.reference)
+            return fixed_hardware(inner, study.start, reference)
         case "software-only":
             return software_only(inner, study.start)
         case "hardware-only":
-            return hardware_only(inner, study.start, room.reference, budget, limits)
+            return hardware_only(inner, study.start, reference, budget, limits)
         case "sequential":
             return sequential(inner, study.start, budget, limits)
         case "random":
@@ -97,7 +111,7 @@ def _run(room: Room, budget: Fraction | None, method: Method, seed: int) -> Outc
                 return enumerate_chips(inner, budget)
             return branch_and_bound(inner, budget, None, limits)
         case "joint-program":
-            return joint_program(inner, _tables(room.inner), budget, study.search.bound_seconds)
+            return joint_program(inner, _tables(inner.inner), budget, study.search.bound_seconds)
         case other:
             raise ValueError(f"{other} is a relaxation")
 

@@ -4,13 +4,16 @@ Every ceiling is relaxed with each purchase held against the evaluator until a p
 them leaves the model as it is; all methods are then compared under that model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
 from formwright.flow.codesign_setting import Room
+from formwright.flow.jobs import Rank
+from formwright.simulate.evaluator import Evaluator
 from formwright.walls.agreement import rank_agreement
+from formwright.walls.counters import Counter
 from formwright.walls.counting import Counted, Shared
 from formwright.walls.outcome import Outcome
 from formwright.walls.recalibrate import Recalibration
@@ -45,10 +48,13 @@ def agreement_of(room: Room) -> dict[str, Any] | None:
         return None
     samples = study.evaluator.samples
     room.listener.stage(f"ranking {samples} designs by model and by {evaluator.name}")
-    found: dict[str, Any] = room.journal.step(
-        "agreement",
-        lambda: rank_agreement(study.problem(None), room.inner, evaluator, samples, SEED),
-    )
+
+    def rank() -> dict[str, Any]:
+        if room.executor.spread:
+            return room.steps.compute("agreement", Rank(study, SEED))
+        return rank_agreement(study.problem(None), room.inner, evaluator, samples, SEED)
+
+    found: dict[str, Any] = room.journal.step("agreement", rank)
     found["entry"] = room.entry("agreement")
     room.listener.done(f"model against {evaluator.name}: rank correlation {found['rank']:.3f}")
     return found
@@ -90,14 +96,16 @@ def recalibration(room: Room, study: Study) -> Recalibration:
     """The model of ``study``, to be held against the evaluator of the room."""
     assert room.evaluator is not None
     assert room.study.evaluator is not None
-    return Recalibration(
-        study.problem(None),
-        room.evaluator,
-        room.evaluator.noise,
-        room.study.counters,
-        room.study.evaluator.samples,
-        SEED,
+    return recalibration_of(
+        study, room.evaluator, room.study.counters, room.study.evaluator.samples
     )
+
+
+def recalibration_of(
+    study: Study, evaluator: Evaluator, counters: Sequence[Counter], samples: int
+) -> Recalibration:
+    """The model of ``study``, to be held against ``evaluator`` on ``samples`` designs."""
+    return Recalibration(study.problem(None), evaluator, evaluator.noise, counters, samples, SEED)
 
 
 def run_relaxation(room: Room, budget: Fraction | None, method: Method) -> Relaxed:

@@ -11,9 +11,11 @@ from formwright.base.diagnostics import Diagnostic, InputError, fail
 from formwright.base.digest import digest
 from formwright.chip.library import Library, Point
 from formwright.flow.codesign_results import Values
+from formwright.flow.executor import Executor
+from formwright.flow.jobs import Prove
 from formwright.flow.journal import Journal
-from formwright.flow.proving import prove
-from formwright.flow.setting import Listener
+from formwright.flow.listener import Listener
+from formwright.flow.steps import Steps
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
 from formwright.simulate.evaluator import Evaluator
@@ -42,9 +44,15 @@ class Room:
     journal: Journal
     listener: Listener
     out: Path
+    executor: Executor
     shared: Shared = field(default_factory=Shared)
     repairs: Sequence[Mapping[str, Any]] = ()
     recalibration: Recalibration | None = None
+
+    @property
+    def steps(self) -> Steps:
+        """Steps of the journal that the executor performs."""
+        return Steps(self.journal, self.out, self.executor, self.listener)
 
     @property
     def validated(self) -> Method | None:
@@ -85,7 +93,7 @@ def identify(journal: Journal, study: Study, out: Path) -> None:
         )
 
 
-def prove_templates(journal: Journal, study: Study, listener: Listener) -> dict[str, str]:
+def prove_templates(steps: Steps, study: Study) -> dict[str, str]:
     """Verdicts by template. One that is refuted is refused; one that is not proved is said to
     be modelled only: it may state costs, but nobody has shown that its programs are right.
 
@@ -94,11 +102,14 @@ def prove_templates(journal: Journal, study: Study, listener: Listener) -> dict[
     """
     verdicts: dict[str, str] = {}
     faults: list[Diagnostic] = []
+    programs = {n: t for n, t in study.templates.items() if not t.formulation}
+    if programs:
+        steps.listener.stage(f"proving {', '.join(programs)}")
+    steps.all({f"prove/{name}": Prove(template) for name, template in programs.items()})
     for name, template in study.templates.items():
-        listener.stage(f"proving {name}")
-        found = journal.step(f"prove/{name}", lambda t=template: _proof(t))  # type: ignore[misc]
+        found = steps.journal.step(f"prove/{name}", lambda t=template: _modelled(t))  # type: ignore[misc]
         verdicts[name] = found["verdict"]
-        listener.done(f"{name}: {found['verdict']}")
+        steps.listener.done(f"{name}: {found['verdict']}")
         if found["verdict"] == "refuted":
             told = f"template {name} is refuted: {', '.join(found['open'])}"
             faults.append(Diagnostic(told, template.span, f"see formwright prove {name}"))
@@ -107,12 +118,8 @@ def prove_templates(journal: Journal, study: Study, listener: Listener) -> dict[
     return verdicts
 
 
-def _proof(template: Template) -> dict[str, Any]:
-    if template.formulation:
-        return {"verdict": "modelled", "open": [], "why": template.formulation}
-    proof = prove(template)
-    open_ = [o.name for o in proof.obligations if o.verdict != "proved"]
-    return {"verdict": proof.verdict, "digest": proof.digest, "open": open_}
+def _modelled(template: Template) -> dict[str, Any]:
+    return {"verdict": "modelled", "open": [], "why": template.formulation}
 
 
 def open_inner(study: Study, store: Store | None = None) -> Inner:

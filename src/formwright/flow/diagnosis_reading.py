@@ -12,8 +12,8 @@ from typing import Any
 
 from formwright.base.digest import digest
 from formwright.contract.problem import Workload
-from formwright.flow.candidates import design_key
 from formwright.flow.diagnosis_data import Case, Excluded, Outside, Solved, Tried
+from formwright.flow.job_solving import design_key
 from formwright.flow.setting import Setting, fractions_from_text
 from formwright.ir.expr import Scalar
 from formwright.ir.inline import inlined

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from statistics import median
 from time import monotonic
 from typing import Any, cast
 
 from formwright.base.diagnostics import InputError
-from formwright.codegen.size import code_bytes
 from formwright.contract.problem import Workload
 from formwright.flow.candidates import Candidate, assignment_text, designs, prepare
+from formwright.flow.jobs import Time
 from formwright.flow.objectives import Choice, choose_winner, standing
 from formwright.flow.rates import rates
 from formwright.flow.refit import Observation, refit
@@ -19,9 +20,10 @@ from formwright.flow.setting import Setting, fractions_as_text, fractions_from_t
 from formwright.measure.programs import Baseline, BaselineName, Native, Program
 from formwright.measure.timing import Plan
 from formwright.qualify.qualification import OURS, secret_seed
-from formwright.qualify.timing import time_programs
 
 SEARCH_ROUNDS = 5
+SEARCH_BATCH_SECONDS = 0.01
+"""Half of what confirms: every output of a batch is judged, and a search has many batches."""
 CONFIRM_ROUNDS = 15
 CONFIRM_TAILS = 60
 TAILS = 100
@@ -174,7 +176,7 @@ def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str
     return setting.timed(
         f"confirm/{workload.name}",
         tuple(programs),
-        lambda: time_programs(
+        Time(
             programs,
             contract,
             workload.extents,
@@ -185,14 +187,23 @@ def confirm(setting: Setting, workload: Workload, winner: Candidate) -> dict[str
 
 
 def beside_baselines(setting: Setting, candidate: Candidate) -> dict[str, Program]:
-    """``candidate``, called :data:`OURS` and first, and every baseline of the problem."""
+    """``candidate``, called :data:`OURS` and first, and every baseline of the problem.
+
+    The path of its library is from the folder of the run.
+    """
     contract, threads = setting.problem.contract, setting.threads
-    programs: dict[str, Program] = {OURS: Native(candidate.library, threads, contract.ahead)}
+    programs: dict[str, Program] = {OURS: native(setting, candidate.library)}
     for name in setting.problem.baselines:
         programs[name] = Baseline(
             cast(BaselineName, name), threads, contract.ahead, contract.operator
         )
     return programs
+
+
+def native(setting: Setting, library: Path) -> Native:
+    """A library of the run, as a program of a job."""
+    path = Path(setting.below(library))
+    return Native(path, setting.threads, setting.problem.contract.ahead)
 
 
 def _names(setting: Setting) -> str:
@@ -207,34 +218,23 @@ def measure(
     A ``number`` that is none is that of no round, and names the step.
     """
     setting.listener.stage(f"{workload.name}: measuring {len(fresh)} candidates, interleaved")
-    ahead = setting.problem.contract.ahead
-    programs: dict[str, Program] = {
-        key: Native(c.library, setting.threads, ahead) for key, c in fresh.items()
-    }
     rounds = isinstance(number, int)
-
-    def timing() -> dict[str, Any]:
-        found = time_programs(
-            programs,
-            setting.problem.contract,
-            workload.extents,
-            seed=setting.seed + number if isinstance(number, int) else secret_seed(),
-            plan=Plan(
-                rounds=SEARCH_ROUNDS,
-                least_rounds=3,
-                seconds=10.0,
-                tails=TAILS if setting.problem.objective.tails else 0,
-            ),
-        )
-        for key, candidate in fresh.items():
-            found["programs"][key]["code_bytes"] = code_bytes(candidate.library)
-        return found
-
-    return setting.timed(
-        f"measure/{workload.name}/{number}" if rounds else f"{number}/{workload.name}",
-        tuple(programs),
-        timing,
+    job = Time(
+        {key: native(setting, c.library) for key, c in fresh.items()},
+        setting.problem.contract,
+        workload.extents,
+        seed=setting.seed + number if isinstance(number, int) else secret_seed(),
+        plan=Plan(
+            rounds=SEARCH_ROUNDS,
+            least_rounds=3,
+            seconds=10.0,
+            batch_seconds=SEARCH_BATCH_SECONDS,
+            tails=TAILS if setting.problem.objective.tails else 0,
+        ),
+        sizes=True,
     )
+    key = f"measure/{workload.name}/{number}" if rounds else f"{number}/{workload.name}"
+    return setting.timed(key, tuple(fresh), job)
 
 
 def _observe(setting: Setting, workload: Workload, candidate: Candidate, seconds: float) -> None:

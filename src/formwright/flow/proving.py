@@ -45,9 +45,7 @@ def prove_source(
     limits: Limits = LIMITS,
 ) -> Proof:
     """As :func:`prove_template`, for a text that was read."""
-    folder = _folder(store)
-    known = None if fresh else read_text_digest(folder, source.text)
-    kept = None if known is None else read_proof(folder, known)
+    kept = None if fresh else kept_proof(source, store)
     if kept is not None:
         return kept
     from formwright.lang.parser import parse
@@ -56,8 +54,15 @@ def prove_source(
     template = parse(source)
     proof = prove(template, fresh=fresh, progress=progress, store=store, limits=limits)
     if proof.verdict == "proved":
-        ProofStore(folder).put_text(source.text, template)
+        ProofStore(_folder(store)).put_text(source.text, template)
     return proof
+
+
+def kept_proof(source: "Source", store: Path | None = None) -> Proof | None:
+    """The proof that is kept of this very text, if there is one."""
+    folder = _folder(store)
+    known = read_text_digest(folder, source.text)
+    return None if known is None else read_proof(folder, known)
 
 
 def prove(
@@ -122,6 +127,21 @@ def prove(
     if proof.verdict == "proved":
         proofs.put(template, proof)
     return proof
+
+
+def keep_proof(subject: "Source | Template", proof: Proof, store: Path | None = None) -> None:
+    """Keep a proof of ``subject`` that another process has made, unless it is kept."""
+    from formwright.ir.template import Template
+    from formwright.lang.parser import parse
+    from formwright.proof.store import ProofStore
+
+    folder = _folder(store)
+    if read_proof(folder, proof.digest) is not None:
+        return
+    template = subject if isinstance(subject, Template) else parse(subject)
+    ProofStore(folder).put(template, proof)
+    if not isinstance(subject, Template):
+        ProofStore(folder).put_text(subject.text, template)
 
 
 def _without_solver(template: "Template") -> Proof:

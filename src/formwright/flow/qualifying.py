@@ -1,22 +1,17 @@
 """The winner of a search becomes an artifact; a journal step like the others."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from formwright import __version__
 from formwright.base.digest import digest
-from formwright.codegen import detect_target
 from formwright.contract.problem import Workload
 from formwright.flow.boundaries import boundaries
 from formwright.flow.candidates import Candidate
+from formwright.flow.jobs import OtherBuilds, Qualify
 from formwright.flow.setting import Setting
-from formwright.qualify.exact_builds import exact_build, exact_evidence
-from formwright.qualify.other_builds import sanitizer_evidence
-from formwright.qualify.qualification import qualify, secret_seed
-from formwright.qualify.record import Candidate as Finalist
+from formwright.qualify.qualification import secret_seed
 
 
 def qualify_winner(
@@ -53,41 +48,33 @@ def _qualify(
     assert built is not None
     source = (setting.out / built["source"]).read_text(encoding="utf-8")
     ends = boundaries(proved.template, winner.assignment)
-    finalist = Finalist(
-        library=winner.library,
-        source=source,
-        template=proved.source.text,
-        template_name=proved.template.name,
-        assignment=winner.assignment,
-        command=tuple(built["command"]),
-        proof=proved.proof["full"],
-        predicted_seconds=winner.predicted,
-        boundaries=ends,
-        other_build=_other_builds(setting, winner, source, tuple(built["command"]), ends),
-        generation=_generation(setting),
-    )
-    chip = {"name": setting.chip_name, **{n: str(v) for n, v in setting.chip.items()}}
-    done = qualify(
-        finalist,
-        setting.problem.contract,
-        workload.name,
-        workload.extents,
-        setting.out / "artifacts" / workload.name,
-        chip=chip,
-        threads=setting.threads,
-        timing=timing,
-        store=setting.counterexamples,
-        progress=lambda stage, at, of: setting.listener.stage(
-            f"{workload.name}: qualifying: {stage} {at} of {of}"
-        ),
-    )
-    return {
-        "artifact": str(Path("artifacts") / workload.name) if done.held else None,
-        "message": "; ".join(done.reasons),
-        "checks": {c.name: c.verdict for c in done.validation.checks},
-        "library": done.validation.library,
-        "sandbox": done.validation.sandbox,
+    command = tuple(built["command"])
+    candidate = {
+        "source": source,
+        "template": proved.source.text,
+        "template_name": proved.template.name,
+        "assignment": winner.assignment,
+        "command": command,
+        "proof": proved.proof["full"],
+        "predicted_seconds": winner.predicted,
+        "boundaries": ends,
+        "other_build": _other_builds(setting, winner, source, command, ends),
+        "generation": _generation(setting),
     }
+    job = Qualify(
+        library=built["library"],
+        candidate=candidate,
+        contract=setting.problem.contract,
+        workload=workload.name,
+        extents=workload.extents,
+        folder=f"artifacts/{workload.name}",
+        chip={"name": setting.chip_name, **{n: str(v) for n, v in setting.chip.items()}},
+        threads=setting.threads,
+        # A record tells its machine by what it is: no host is named to those who get a kernel.
+        timing={name: told for name, told in timing.items() if name != "machine"},
+        label=f"{workload.name}: qualifying",
+    )
+    return setting.steps.compute(f"qualify/{workload.name}", job)
 
 
 def _other_builds(
@@ -98,25 +85,18 @@ def _other_builds(
     ends: Mapping[str, Sequence[int]],
 ) -> tuple[Mapping[str, Any], ...]:
     """Made once for a design, whatever workloads it wins."""
-    template = setting.templates[winner.template].template
-
-    def made() -> dict[str, Any]:
-        contract = setting.problem.contract
-        seed = secret_seed()
-        words = exact_build(template, winner.assignment, detect_target(), seed)
-        # Nothing is timed meanwhile: the exact build runs beside those of the sanitizers.
-        with ThreadPoolExecutor(1) as beside:
-            exact = beside.submit(
-                exact_evidence, words, command, contract, seed, ends, max(2, setting.threads)
-            )
-            entries = sanitizer_evidence(
-                {"kernel.c": source}, command, contract, secret_seed(), ends
-            )
-            return {"entries": [*entries, exact.result()]}
-
     setting.listener.stage(f"{winner.template}: other builds of it")
-    found = setting.journal.step(f"other/{winner.key}", made)
-    return tuple(found["entries"])
+    job = OtherBuilds(
+        setting.templates[winner.template].template,
+        winner.assignment,
+        source,
+        command,
+        setting.problem.contract,
+        ends,
+        setting.threads,
+        secret_seed(),
+    )
+    return tuple(setting.steps.one(f"other/{winner.key}", job)["entries"])
 
 
 def _generation(setting: Setting) -> dict[str, Any]:

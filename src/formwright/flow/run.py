@@ -13,38 +13,46 @@ from formwright.base.digest import digest, digest_file
 from formwright.contract.contract import contract_digest
 from formwright.contract.matching import matches
 from formwright.contract.problem import Problem, Workload, load_problem, parse_overrides
-from formwright.flow.adopting import adopt, proof_entry
+from formwright.flow.adopting import adopt
 from formwright.flow.agent_learning import tell_winner
 from formwright.flow.agent_loop import finish, improve, open_room
 from formwright.flow.agent_results import AgentResult, result_of
-from formwright.flow.chips import chip_entry, figures_of, open_chip
+from formwright.flow.chips import figures_of
 from formwright.flow.device import Device, Here, Recorded, recorded
+from formwright.flow.executor import Executor
+from formwright.flow.executor_here import HereExecutor
 from formwright.flow.identity import identify
+from formwright.flow.job_proving import detected
+from formwright.flow.jobs import Detect, Prove
 from formwright.flow.journal import Journal
 from formwright.flow.loop import Search, confirm, search
 from formwright.flow.objectives import require
 from formwright.flow.options import Options, with_options
 from formwright.flow.populating import population_at
-from formwright.flow.proving import prove
 from formwright.flow.qualifying import qualify_winner
 from formwright.flow.results import Interval, RunResult, WorkloadResult
 from formwright.flow.setting import Listener, Setting
+from formwright.flow.steps import Steps
 from formwright.ir.inline import inlined
-from formwright.ir.template import Template
 from formwright.lang import load
-from formwright.population import chip_key
 from formwright.qualify.dispatch import write_dispatch
 from formwright.qualify.timing import notes
 
 
 def run_problem(
-    path: Path, out: Path, settings: str, listener: Listener, options: Options | None = None
+    path: Path,
+    out: Path,
+    settings: str,
+    listener: Listener,
+    options: Options | None = None,
+    executor: Executor | None = None,
 ) -> RunResult:
     """Everything from contract to record for each workload of the problem at ``path``.
 
     ``settings`` (``"M=…,N=…,K=…"``, the operator's extents) puts one other shape in place of
     the problem's. Templates are those of the problem, and where it has an agent those that it
-    proposes. The same call on the same ``out`` goes on where an earlier one stopped.
+    proposes. The same call on the same ``out`` goes on where an earlier one stopped, also with
+    another ``executor`` (this process without one).
 
     Raises:
         InputError: a fault of the problem or the options, a template that does not match the
@@ -57,7 +65,7 @@ def run_problem(
     device = Here() if options.device is None else recorded(options.device)
     with Journal(out / "journal.jsonl") as journal:
         _identify(journal, problem, device, out)
-        setting = open_setting(problem, out, journal, listener, device)
+        setting = open_setting(problem, out, journal, listener, device, executor)
         journal.step("about", partial(about, setting))
         prove_templates(setting)
         results, made = _made(setting, options)
@@ -101,6 +109,7 @@ def open_setting(
     journal: Journal,
     listener: Listener,
     device: Device | None = None,
+    executor: Executor | None = None,
 ) -> Setting:
     """What the steps of a run share, its chip read (or detected); no template in it yet.
 
@@ -109,8 +118,9 @@ def open_setting(
     Raises ``InputError`` for an objective that this chip has no figures for.
     """
     listener.stage("reading the chip (a first detection takes about 15 s)")
-    device = device or Here()
-    chip = journal.step("chip", lambda: device.about("chip") or _chip(problem.chip))
+    device, executor = device or Here(), executor or HereExecutor()
+    steps = Steps(journal, out, executor, listener)
+    chip = journal.step("chip", lambda: device.about("chip") or _chip(problem.chip, steps))
     values = figures_of(chip["values"])
     setting = Setting(
         problem=problem,
@@ -121,6 +131,7 @@ def open_setting(
         journal=journal,
         listener=listener,
         seed=int(digest(problem.name)[:8], 16),
+        executor=executor,
         chip_key=chip.get("key", ""),
         device=device,
     )
@@ -162,9 +173,9 @@ def about(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _chip(name: str) -> dict[str, Any]:
-    chip = open_chip(name)
-    return chip_entry(chip) | {"key": chip_key(chip).digest}
+def _chip(name: str, steps: Steps) -> dict[str, Any]:
+    """``local`` is the machine that measures; a file is one of this machine's."""
+    return steps.compute("chip", Detect(name)) if name == "local" else detected(name)
 
 
 def prove_templates(setting: Setting) -> None:
@@ -172,14 +183,17 @@ def prove_templates(setting: Setting) -> None:
 
     Raises ``InputError`` for one that claims less than the contract, or that is not proved.
     """
-    faults: list[Diagnostic] = []
-    for name in setting.problem.templates:
-        source, template = load(name)
+    loaded = {name: load(name) for name in setting.problem.templates}
+    for source, template in loaded.values():
         differences = matches(template, setting.problem.contract)
         if differences:
             raise InputError(differences, source)
-        setting.listener.stage(f"proving {template.name}")
-        proof = setting.journal.step(f"prove/{name}", partial(_proof, template))
+    jobs = {f"prove/{n}": Prove(source) for n, (source, _) in loaded.items()}
+    setting.listener.stage(f"proving {', '.join(t.name for _, t in loaded.values())}")
+    proofs = setting.steps.all(jobs)
+    faults: list[Diagnostic] = []
+    for name, (source, template) in loaded.items():
+        proof = proofs[f"prove/{name}"]
         if proof["verdict"] != "proved":
             faults.append(
                 Diagnostic(
@@ -195,10 +209,6 @@ def prove_templates(setting: Setting) -> None:
         adopt(setting, name, source, template, proof)
     if faults:
         raise InputError(faults)
-
-
-def _proof(template: Template) -> dict[str, Any]:
-    return proof_entry(prove(template))
 
 
 def _finished(setting: Setting, workload: Workload, found: Search) -> WorkloadResult:

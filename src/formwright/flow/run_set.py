@@ -5,6 +5,7 @@ from pathlib import Path
 
 from formwright.base.diagnostics import Diagnostic, InputError
 from formwright.contract.problem import load_problem
+from formwright.flow.executor import Executor
 from formwright.flow.options import Options
 from formwright.flow.results import RunResult
 from formwright.flow.run import run_problem
@@ -17,6 +18,7 @@ def run_problems(
     settings: str,
     listener: Listener,
     options: Options | None = None,
+    executor: Executor | None = None,
 ) -> tuple[RunResult, ...]:
     """Run the problems of ``paths`` in order; with more than one, each under ``out / NAME``.
 
@@ -28,14 +30,14 @@ def run_problems(
             one operator) with several files.
     """
     if len(paths) == 1:
-        return (run_problem(paths[0], out, settings, listener, options),)
+        return (run_problem(paths[0], out, settings, listener, options, executor),)
     if settings:
         told = "--set names the extents of one problem, and there are several"
         raise InputError([Diagnostic(told, hint="give one problem file with --set")])
     results: list[RunResult] = []
     for path, folder in _folders(paths, out):
         listener.done(f"— {path.name}")
-        results.append(run_problem(path, folder, "", listener, options))
+        results.append(run_problem(path, folder, "", listener, options, executor))
     return tuple(results)
 
 

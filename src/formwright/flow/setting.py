@@ -1,30 +1,25 @@
 """What all steps of a run share: problem, chip, proved templates, journal."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from formwright.agent.budget import Budget as Spending
 from formwright.agent.budget import Ledger
 from formwright.base.source import Source
 from formwright.contract.problem import Problem, Workload
 from formwright.flow.device import Device, Here, Timing
+from formwright.flow.executor import Executor
+from formwright.flow.jobs import COUNTEREXAMPLES, Job
 from formwright.flow.journal import Journal
+from formwright.flow.listener import Listener as Listener
 from formwright.flow.parameters import bind
 from formwright.flow.refit import Observation
+from formwright.flow.steps import Steps
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
 from formwright.qualify.counterexamples import Store
-
-
-class Listener(Protocol):
-    """Who is told how a run goes."""
-
-    def stage(self, text: str) -> None: ...
-
-    def done(self, text: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +44,7 @@ class Setting:
     journal: Journal
     listener: Listener
     seed: int
+    executor: Executor
     chip_key: str = ""
     """Tells this chip from others (``population.chips``)."""
     templates: dict[str, Proved] = field(default_factory=dict)
@@ -58,9 +54,16 @@ class Setting:
     ledger: Ledger = field(default_factory=lambda: Ledger(Spending()))
     charged: set[str] = field(default_factory=set)
 
-    def timed(self, key: str, names: tuple[str, ...], compute: Callable[[], Timing]) -> Timing:
+    @property
+    def steps(self) -> Steps:
+        """Steps of the journal that the executor performs."""
+        return Steps(self.journal, self.out, self.executor, self.listener)
+
+    def timed(self, key: str, names: tuple[str, ...], job: Job) -> Timing:
         """The measuring step ``key`` of the programs ``names``, charged to the ledger."""
-        found: Timing = self.journal.step(key, lambda: self.device.timed(key, names, compute))
+        found: Timing = self.journal.step(
+            key, lambda: self.device.timed(key, names, lambda: self.steps.compute(key, job))
+        )
         self.charge(key, device=float(found.get("wall_seconds", 0.0)))
         return found
 
@@ -82,7 +85,11 @@ class Setting:
     @property
     def counterexamples(self) -> Store:
         """Calls that refused a candidate of this run: later ones meet them first."""
-        return Store(self.out / "counterexamples.jsonl")
+        return Store(self.out / COUNTEREXAMPLES)
+
+    def below(self, path: Path) -> str:
+        """``path`` as jobs name it: from the folder of the run."""
+        return path.relative_to(self.out).as_posix()
 
     def parameters(self, template: Template, workload: Workload) -> dict[str, Scalar]:
         """Values of the scope's names for one workload, with as many cores as threads."""

@@ -15,8 +15,8 @@ from formwright.contract.contract import Contract
 from formwright.flow.blackbox_evaluator import Evaluator
 from formwright.flow.blackbox_flow import best_by_model, defaults
 from formwright.flow.blackbox_space import space_of
-from formwright.flow.candidates import WITHIN
 from formwright.flow.choosing import choose
+from formwright.flow.job_solving import WITHIN
 from formwright.flow.journal import Journal
 from formwright.flow.refit import Observation, refit
 from formwright.flow.setting import Listener, fractions_as_text

@@ -29,7 +29,7 @@ class Heard:
     say: Say
     told: list[str] = field(default_factory=list)
 
-    def stage(self, text: str) -> None:
+    def stage(self, text: str, done: int = 0, total: int = 0) -> None:
         self.say(text)
 
     def done(self, text: str) -> None:

@@ -5,7 +5,6 @@ renamed, so a folder that can be seen is whole.
 """
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from formwright.base.diagnostics import Diagnostic, InputError
-from formwright.base.files import write_bytes, write_json
+from formwright.base.files import put_folder, write_bytes, write_json
 from formwright.contract.contract import Contract
 from formwright.contract.stored import contract_from
 
@@ -100,21 +99,10 @@ def write_artifact(folder: Path, files: Mapping[str, bytes], record: Mapping[str
         for path in beside.iterdir():
             path.chmod(0o755 if path.name == LIBRARY else 0o644)
         beside.chmod(0o755)
-        _put(beside, folder)
+        put_folder(beside, folder)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return folder
-
-
-def _put(beside: Path, folder: Path) -> None:
-    """Rename ``beside`` to ``folder``; between an old folder and the new one there is none."""
-    if folder.exists():
-        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
-        os.replace(folder, old)
-        os.replace(beside, folder)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        os.replace(beside, folder)
 
 
 _MEND: Final = "qualify it again; files of an artifact may not be edited"

@@ -1,0 +1,161 @@
+"""Jobs on a real Ray cluster: the same results, losses told, measurements that never overlap."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from formwright.base.diagnostics import InputError
+from formwright.base.source import Source
+from formwright.contract.operators import operator
+from formwright.flow.executor import Done
+from formwright.flow.executor_here import HereExecutor
+from formwright.flow.jobs import Build, Job, Prove, Time, Validate
+from formwright.flow.journal import Journal
+from formwright.flow.machines import this_machine
+from formwright.flow.steps import Steps
+from formwright.lang import load
+from formwright.measure.plan import Plan
+from formwright.measure.programs import Native
+from listeners import Heard
+
+pytest.importorskip("ray", reason="the extra ray is not installed")
+
+if TYPE_CHECKING:
+    from formwright.flow.executor_ray import RayExecutor
+
+SOURCE, TEMPLATE = load("direct_gemm")
+GEMM = operator("gemm").contract()
+SMALL = {"M": 64, "N": 64, "K": 64}
+
+
+@pytest.fixture(scope="module")
+def executor() -> "Iterator[RayExecutor]":
+    """One cluster for the module: to start one takes seconds."""
+    from ray_clusters import cluster
+
+    with cluster() as made:
+        yield made
+
+
+def assignment(number: int) -> dict[str, int]:
+    return {d.name: d.menu[number % len(d.menu)] for d in TEMPLATE.decisions}
+
+
+def jobs(count: int) -> dict[str, Job]:
+    found: dict[str, Job] = {f"prove/{n}": Prove(SOURCE, fresh=True) for n in range(count)}
+    for n in range(count):
+        found[f"build/{n}"] = Build(TEMPLATE, assignment(n), f"build/{n}")
+    return found
+
+
+def kept(found: dict[str, Any], out: Path) -> dict[str, Any]:
+    """What may not depend on who did it: verdicts, and the bytes of libraries."""
+    return {
+        key: (out / data["library"]).read_bytes()
+        if key.startswith("build/")
+        else [(o["name"], o["verdict"], o["evidence"]) for o in data["full"]["obligations"]]
+        for key, data in found.items()
+    }
+
+
+def test_a_cluster_and_this_process_come_to_the_same(
+    executor: "RayExecutor", tmp_path: Path
+) -> None:
+    results = []
+    for name, one in (("here", HereExecutor()), ("ray", executor)):
+        out = tmp_path / name
+        with Journal(out / "journal.jsonl") as journal:
+            found = Steps(journal, out, one, Heard()).all(jobs(2))
+            assert {d["machine"] for d in found.values()} == {this_machine().name}
+            library = found["build/0"]["library"]
+            held = Steps(journal, out, one, Heard()).one(
+                "validate/0", Validate(library, GEMM, [SMALL], 1, 1)
+            )
+            results.append(kept(found, out) | {"held": (held["verdict"], held["runs"])})
+    assert results[0] == results[1]
+    assert results[0]["held"][0] == "held"
+
+
+def test_two_measurements_never_overlap(executor: "RayExecutor", tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        heard = Heard()
+        steps = Steps(journal, tmp_path, executor, heard)
+        made = steps.one("build/0", Build(TEMPLATE, assignment(0), "build/0"))
+        program = {"k": Native(Path(made["library"]))}
+        plan = Plan(rounds=3, least_rounds=2, seconds=0.3)
+        timing = {f"t/{n}": Time(program, GEMM, SMALL, n, plan) for n in range(3)}
+        beside = {f"p/{n}": Prove(SOURCE, fresh=True) for n in range(2)}
+        done = steps.outcomes({**timing, **beside})
+    spans = []
+    for key, outcome in done.items():
+        assert isinstance(outcome, Done), outcome
+        spans.append((outcome.began, outcome.began + outcome.seconds, key[0]))
+    alone = sorted(s for s in spans if s[2] == "t")
+    assert len(alone) == 3
+    for began, ended, _ in alone:
+        others = [s for s in spans if s != (began, ended, "t")]
+        assert all(o[1] <= began or ended <= o[0] for o in others), sorted(spans)
+
+
+def test_a_killed_worker_is_told_and_its_job_made_again(
+    executor: "RayExecutor", tmp_path: Path
+) -> None:
+    from ray_clusters import workers_at_work
+
+    stopped = threading.Event()
+    killed: list[int] = []
+
+    def kill() -> None:
+        while not stopped.is_set() and not killed:
+            for pid in workers_at_work()[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    heard = Heard()
+    try:
+        with Journal(tmp_path / "journal.jsonl") as journal:
+            found = Steps(journal, tmp_path, executor, heard).all(jobs(2))
+            keys = [e["key"] for e in journal.entries]
+    finally:
+        stopped.set()
+        thread.join()
+    assert killed
+    assert all(found[f"prove/{n}"]["verdict"] == "proved" for n in range(2))
+    assert len(keys) == len(set(keys))
+    lost = [k for k in keys if k.startswith("lost/")]
+    assert len(lost) == 1
+    assert lost[0].removeprefix("lost/").removesuffix("/0") in found
+    assert any("WorkerCrashedError" in line and "made again" in line for line in heard.told)
+
+
+def test_a_fault_of_a_job_is_its_outcome(executor: "RayExecutor", tmp_path: Path) -> None:
+    broken = Source("broken.fw", "template x : operator -> mapping\n  nonsense\n")
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        steps = Steps(journal, tmp_path, executor, Heard())
+        with pytest.raises(InputError, match=r"broken\.fw:2"):
+            steps.one("prove/broken", Prove(broken))
+        bad = dict.fromkeys(assignment(0), 10**6)
+        with pytest.raises(InputError):
+            steps.one("build/bad", Build(TEMPLATE, bad, "build/bad"))
+        assert [e["key"] for e in journal.entries] == ["bench"]
+
+
+def test_an_address_without_a_cluster_is_bad_input() -> None:
+    from formwright.flow.executors import open_executor
+
+    for text, why in (
+        ("rain", "no executor"),
+        ("here=x", "no executor"),
+        ("ray=ray://h:1", "client"),
+    ):
+        with pytest.raises(InputError, match=why), open_executor(text):
+            pass
