@@ -2,16 +2,16 @@
 
 import os
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from formwright.cli.main import run
 from formwright.flow.journal import Journal
 from formwright.serve.guard import host_name
-from live_pages import COMMAND, Served, open_for_writing, seen, serving
+from live_pages import Served, open_for_writing, seen, serving
 
 HOSTILE = ('</script><script>alert(1)</script>"><img src=x onerror=alert(2)>', "'\"><svg/onload=x>")
 
@@ -179,21 +179,22 @@ def test_nothing_is_written_and_the_journal_is_not_locked(server: Served, root: 
         ([".", "--host", "no.such.name.invalid"], "cannot listen on no.such.name.invalid"),
     ],
 )
-def test_what_cannot_be_served_is_told(tmp_path: Path, arguments: list[str], told: str) -> None:
-    done = subprocess.run(
-        [COMMAND, "serve", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=20
-    )
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert done.stdout == ""
+def test_what_cannot_be_served_is_told(
+    tmp_path: Path,
+    arguments: list[str],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["serve", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert told in err
+    assert out == ""
 
 
-def test_a_port_that_is_taken_is_told(server: Served, root: Path) -> None:
-    done = subprocess.run(
-        [COMMAND, "serve", str(root), "--port", str(server.port)],
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-    assert done.returncode == 2
-    assert "--port 0 takes one that is free" in done.stderr
+def test_a_port_that_is_taken_is_told(
+    server: Served, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["serve", str(root), "--port", str(server.port)]) == 2
+    assert "--port 0 takes one that is free" in capsys.readouterr().err

@@ -42,6 +42,12 @@ def mcp(
     import logging
 
     from formwright.base.diagnostics import fail
+
+    if json_ and http is None:
+        raise fail(
+            "--json writes to standard output, which is the protocol's here",
+            hint="with --http PORT it says where the tools are",
+        )
     from formwright.flow.populating import default_population
     from formwright.mcp.fixed import fix
 
@@ -55,11 +61,6 @@ def mcp(
             hint="pip install 'formwright[mcp]'",
         ) from None
     fixed = fix(problem or (), population or str(default_population()), out)
-    if json_ and http is None:
-        raise fail(
-            "--json writes to standard output, which is the protocol's here",
-            hint="with --http PORT it says where the tools are",
-        )
     if json_:
         address = f"http://127.0.0.1:{http}/mcp"
         emit_json({"schema": 1, "address": address, "out": str(out)})

@@ -113,8 +113,8 @@ def _records(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int)
     found: list[str] = []
     for row in rows:
         title, *rest = [
-            f"{heading}: {cell}" if heading and n else cell
-            for n, (heading, cell) in enumerate(zip(headings, row, strict=True))
+            f"{heading}: {cell}" if heading else cell
+            for heading, cell in zip(headings, row, strict=True)
             if cell
         ] or [""]
         found += wrap(title, width, break_on_hyphens=False) or [""]
