@@ -6,6 +6,7 @@ from typing import Any, Final
 from formwright.qualify.artifact import RECORD
 from formwright.report.page import Block, Cell, Facts, Source, Text
 from formwright.report.pages.entries import Book, at, items, mapping, words
+from formwright.report.pages.record_blocks import in_order
 
 
 def promise_blocks(
@@ -13,13 +14,13 @@ def promise_blocks(
 ) -> tuple[Block, ...]:
     domain = mapping(record.get("domain"))
     origin = book.part(RECORD, record, "domain")
-    formula = "\n".join(map(str, items(at(record, "contract", "formula"))))
+    formula = items(at(record, "contract", "formula"))
     dtypes = mapping(domain.get("dtypes"))
     strides = mapping(domain.get("strides"))
     ahead = ", ".join(map(str, items(domain.get("ahead")))) or "nothing"
     rows = [
         (f"extent {n}", Cell(_range(v), origin=origin))
-        for n, v in mapping(domain.get("extents")).items()
+        for n, v in in_order(mapping(domain.get("extents")), formula).items()
     ]
     rows += [
         ("element types", Cell(", ".join(f"{n} {t}" for n, t in dtypes.items()), origin=origin)),
@@ -29,10 +30,12 @@ def promise_blocks(
         ("packed ahead", Cell(ahead, origin=origin)),
     ]
     promised = [
-        (k, Cell(_clause(contract.get(k)))) for k in _CLAUSES if contract.get(k) is not None
+        (says, Cell(_clause(contract.get(key))))
+        for key, says in _CLAUSES.items()
+        if contract.get(key) is not None
     ]
     return (
-        Source("The formula of its contract", formula),
+        Source("The formula of its contract", "\n".join(map(str, formula))),
         Text("Its domain: a call with anything else is not computed by this kernel."),
         Facts(tuple(rows)),
         *(

@@ -97,6 +97,12 @@ def verdict_cell(verdict: str, evidence: str) -> Cell:
     return Cell(verdict or "–", standing=standing_of(verdict), evidence=shown)
 
 
+def evidence_in(proof: Mapping[str, Any]) -> str:
+    """The weakest word that an obligation of a proof carries: what the whole may be called."""
+    kinds = {words(o, "evidence") for o in items(proof.get("obligations"))}
+    return "bounded" if "bounded" in kinds else "proved" if kinds == {"proved"} else "none"
+
+
 def _resting(digest: str) -> dict[str, str]:
     """By obligation, what the kept grounds of this very template say; nothing is checked here."""
     if not digest.isalnum():
@@ -148,8 +154,8 @@ def condition_blocks(
     )
     top = theorem or f"every design of {subject} computes its workload"
     graph = _graph(groups, subject, top)
-    everything = Fold("Every obligation", (_all(found, subject, origin),))
-    return (by_condition, graph, _rests_text(found), everything)
+    everything = Fold("As a tree, and every obligation", (graph, _all(found, subject, origin)))
+    return (by_condition, _rests_text(found), everything)
 
 
 def _row(
@@ -227,7 +233,7 @@ def _all(found: Sequence[Condition], subject: str, origin: Origin | None) -> Tab
             Column("condition"),
             Column("verdict"),
             Column("rests on"),
-            Column("time", "s", number=True),
+            Column("time (s)", number=True),
             Column("detail"),
         ),
         rows=tuple(

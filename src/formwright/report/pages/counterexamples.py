@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from formwright.proof.interleaving import Event, Interleaving
+from formwright.report.lanes import lane_lines
 from formwright.report.lanes_svg import lanes_svg
-from formwright.report.page import Block, Cell, Column, Drawing, Origin, Table
+from formwright.report.page import Block, Cell, Column, Drawing, Fold, Origin, Source, Table
 from formwright.report.pages.conditions import Condition, standing_of
 from formwright.report.pages.entries import items, mapping, words
+from formwright.report.pages.units import counted
 
 MOST_EVENTS: Final = 200
 """Of a run that is drawn; a longer one is told in the table."""
@@ -24,7 +26,7 @@ def counterexample_blocks(
     drawn: dict[Interleaving, Drawing] = {}
     for template, c, origin in found:
         met = c.counterexample
-        values = ", ".join(f"{k} = {v}" for k, v in mapping(met.get("values")).items())
+        values = _values(mapping(met.get("values")))
         replayed = met.get("replayed") is True
         rows.append(
             (
@@ -51,15 +53,27 @@ def counterexample_blocks(
         says="Replayed: an interpreter that shares no code with the verifier reached the defect.",
         shown=20,
     )
-    return (table, *drawn.values())
+    blocks: list[Block] = [table]
+    for run, drawing in drawn.items():
+        text = Source("The run in words", "\n".join(lane_lines(run)))
+        blocks += [drawing, Fold("The run in words", (text,))]
+    return tuple(blocks)
+
+
+def _values(values: Mapping[str, Any]) -> str:
+    """Extents, agents and decisions; figures of the chip are counted, the entry has them."""
+    own = {k: v for k, v in values.items() if not k.startswith(("chip.", "bytes."))}
+    rest = len(values) - len(own)
+    told = [f"{k} = {v}" for k, v in own.items()]
+    return ", ".join([*told, *([f"and {rest} figures of chip and types"] if rest else [])])
 
 
 def _drawing(template: str, c: Condition, run: Interleaving) -> Drawing:
-    steps = "; ".join(f"{e.lane}: {e.text}" for e in run.events[:12])
-    more = f"; and {len(run.events) - 12} more steps" if len(run.events) > 12 else ""
+    lanes = counted(len(run.lanes), "lane")
+    steps = counted(len(run.events), "step")
     return Drawing(
-        title=f"{c.condition} of {template}: {run.title}",
-        says=f"{steps}{more}. {run.defect}",
+        title=f"{c.condition}: {run.title or template}",
+        says=f"{steps} in {lanes}, from top to bottom; they end in this: {run.defect}.",
         svg=lanes_svg(run),
     )
 

@@ -116,7 +116,8 @@ def _answer(name: str, verdict: str, found: tuple[Condition, ...]) -> tuple[str,
 
 def _facts(proof: Mapping[str, Any], found: tuple[Condition, ...]) -> Facts:
     verdict = words(proof, "verdict")
-    evidence = "bounded" if any(c.evidence == "bounded" for c in found) else "proved"
+    kinds = {c.evidence for c in found}
+    evidence = "bounded" if "bounded" in kinds else "proved" if kinds == {"proved"} else "none"
     return Facts(
         (
             (
@@ -268,7 +269,7 @@ def _steps(
             Column("step"),
             Column("obligations", number=True),
             Column("verdict"),
-            Column("time", "s", number=True),
+            Column("time", number=True),
         ),
         rows=tuple(rows),
     )

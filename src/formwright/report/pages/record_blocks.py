@@ -50,8 +50,9 @@ def tested_blocks(book: Book, record: Mapping[str, Any], file: str) -> tuple[Blo
             )
             for c in checks
         ),
-        says=f"{words(binary, 'verdict')}: "
-        + ", ".join(f"{n} {v}" for v, n in Counter(words(c, "verdict") for c in checks).items()),
+        says=", ".join(
+            f"{n} {v}" for v, n in Counter(words(c, "verdict") for c in checks).most_common()
+        ),
         shown=12,
     )
     return (table, _shapes(runs))
@@ -178,10 +179,10 @@ def timing_blocks(
             title=f"{title}: medians and ratios",
             columns=(
                 Column("program"),
-                Column("median", "s", number=True),
-                Column("95 % interval", "s"),
-                Column("p95", "s", number=True),
-                Column("p99", "s", number=True),
+                Column("median", number=True),
+                Column("95 % interval"),
+                Column("p95", number=True),
+                Column("p99", number=True),
                 Column("its time over the kernel's"),
                 Column("verdict"),
             ),

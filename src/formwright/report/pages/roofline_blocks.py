@@ -43,7 +43,7 @@ def _says(kernel: Kernel) -> str:
     bound = "no figure of this chip says what bounds it" if verdict is None else verdict.says
     seconds = kernel.point.seconds
     time = "" if seconds is None else f"{seconds_text(seconds)} ({kernel.point.timed}): "
-    return f"{kernel.point.name}: {time}{bound}."
+    return f"{kernel.point.name}: {time}{bound}{'' if bound.endswith('?') else '.'}"
 
 
 def _levels(found: Roofline) -> Table:

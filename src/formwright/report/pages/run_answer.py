@@ -6,7 +6,7 @@ from formwright.report.page import Cell, Column, Table
 from formwright.report.pages.entries import at, items, mapping, number, words
 from formwright.report.pages.record_blocks import beside_text, extents_text
 from formwright.report.pages.run_facts import RunFacts, Workload
-from formwright.report.pages.run_funnel import Funnel, assignment_text
+from formwright.report.pages.run_funnel import Funnel, design_text
 from formwright.report.pages.units import counted, ratio_text, seconds_cell, seconds_text
 
 MOST_TOLD: Final = 4
@@ -87,10 +87,9 @@ def results_table(facts: RunFacts) -> Table:
         columns=(
             Column("workload"),
             Column("shape"),
-            Column("template"),
-            Column("decisions"),
-            Column("measured", "s", number=True),
-            Column("predicted", "s", number=True),
+            Column("template and decisions"),
+            Column("measured", number=True),
+            Column("predicted", number=True),
             *(Column(f"over {n}", number=True) for n in baselines),
             Column("outcome"),
         ),
@@ -115,8 +114,7 @@ def _result(facts: RunFacts, w: Workload, baselines: list[str]) -> tuple[Cell, .
     return (
         Cell(w.name),
         Cell(extents_text(w.extents)),
-        Cell("–" if winner is None else winner.template),
-        Cell("–" if winner is None else assignment_text(winner.assignment) or "–"),
+        Cell("–" if winner is None else design_text(winner)),
         seconds_cell(
             number(w.confirm, "programs", "kernel", "seconds", "median"), origin, "measured"
         ),

@@ -8,6 +8,7 @@ from formwright.report.page import (
     Cell,
     Chart,
     Column,
+    Fold,
     Graph,
     Line,
     Node,
@@ -31,7 +32,8 @@ def lineage_blocks(facts: RunFacts) -> tuple[Block, ...]:
     if not facts.agent and all(t.rule == "named" for t in facts.texts):
         return ()
     times = _best_times(facts)
-    blocks: list[Block] = [_graph(facts, times), _table(facts, times)]
+    table = Fold("Every text as a table, with why it was proposed", (_table(facts, times),))
+    blocks: list[Block] = [_graph(facts, times), table]
     generations = facts.book.keys("generation/")
     if generations:
         blocks += [*_progress(facts, generations), _generations(facts, generations)]
@@ -60,7 +62,7 @@ def _graph(facts: RunFacts, times: dict[str, dict[str, float]]) -> Graph:
         parents = tuple(
             dict.fromkeys(keys[p] for p in t.parents if p in keys and keys[p] != t.step)
         )
-        cells = [Cell(t.verdict, standing=standing_of(t.verdict), origin=facts.book.origin(t.step))]
+        cells = [Cell(t.verdict, origin=facts.book.origin(t.step))]
         if t.rule:
             cells.append(Cell(f"by {t.rule}"))
         mine = times.get(t.key, {})
@@ -119,7 +121,7 @@ def _table(facts: RunFacts, times: dict[str, dict[str, float]]) -> Table:
             Column("made from"),
             Column("by"),
             Column("verdict"),
-            Column("best time", "s", number=True),
+            Column("best time", number=True),
             Column("why it was proposed"),
         ),
         rows=tuple(rows),

@@ -21,6 +21,8 @@ from formwright.report.page import (
 from formwright.report.pages.conditions import (
     condition_blocks,
     conditions_of,
+    evidence_in,
+    verdict_cell,
 )
 from formwright.report.pages.counterexamples import counterexample_blocks
 from formwright.report.pages.entries import (
@@ -174,14 +176,7 @@ def _proofs(facts: RunFacts) -> tuple[Block, ...]:
             rows.append(
                 (
                     Cell(t.key, origin=facts.book.origin(t.step)),
-                    Cell(
-                        t.verdict,
-                        standing="held"
-                        if t.verdict == "proved"
-                        else "refuted"
-                        if t.verdict == "refuted"
-                        else "unresolved",
-                    ),
+                    verdict_cell(t.verdict, evidence_in(t.proof)),
                     Cell(str(count), count),
                     seconds_cell(number(t.proof, "seconds")),
                     Cell(words(t.proof, "solver")),
@@ -195,7 +190,7 @@ def _proofs(facts: RunFacts) -> tuple[Block, ...]:
                     Column("template"),
                     Column("verdict"),
                     Column("obligations", number=True),
-                    Column("time", "s", number=True),
+                    Column("time", number=True),
                     Column("solver"),
                 ),
                 rows=tuple(rows),

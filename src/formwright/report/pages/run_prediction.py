@@ -164,9 +164,9 @@ def designs_table(facts: RunFacts, workload: Workload) -> Table:
     columns = [
         Column("template"),
         Column("decisions"),
-        Column("predicted", "s", number=True),
-        Column("measured", "s", number=True),
-        *([Column("p99", "s", number=True)] if tails else []),
+        Column("predicted", number=True),
+        Column("measured", number=True),
+        *([Column("p99", number=True)] if tails else []),
         *([Column("calls a second, every core", number=True)] if rates else []),
         Column("memory of a call", number=True),
         Column("code", number=True),

@@ -85,7 +85,7 @@ def _table(found: list[RunFacts]) -> Table:
             Column("workload"),
             Column("shape"),
             Column("template"),
-            Column("measured", "s", number=True),
+            Column("measured", number=True),
             Column("over the fastest baseline", number=True),
             Column("which"),
             Column("outcome"),

@@ -6,6 +6,7 @@ from typing import Any
 from formwright.report.page import Cell, Column, Table
 from formwright.report.pages.conditions import standing_of
 from formwright.report.pages.entries import at, items, mapping, number, words
+from formwright.report.pages.record_blocks import extents_text, in_order
 
 Row = tuple[Cell, Cell, Cell]
 
@@ -33,7 +34,8 @@ def _extents(record: Mapping[str, Any]) -> list[Row]:
     """The range of each extent that was run against the one that the domain has."""
     runs = [mapping(at(r, "extents")) for r in items(at(record, "evidence", "binary", "runs"))]
     rows = []
-    for name, ends in mapping(at(record, "domain", "extents")).items():
+    domain = mapping(at(record, "domain", "extents"))
+    for name, ends in in_order(domain, items(at(record, "contract", "formula"))).items():
         seen = [v for r in runs if (v := number(r, name)) is not None]
         high = number({"v": items(ends)[1] if len(items(ends)) == 2 else None}, "v")
         if not seen or high is None or max(seen) >= high:
@@ -73,7 +75,7 @@ def _threads(record: Mapping[str, Any], contract: Mapping[str, Any]) -> list[Row
 def _machine(record: Mapping[str, Any]) -> list[Row]:
     facts = mapping(record.get("facts"))
     here = f"{words(facts, 'cpu')}, {words(facts, 'cores')} cores, {words(facts, 'libc')}"
-    told = "another CPU or C library: `formwright requalify` tests the very binary there"
+    told = "another CPU or C library; formwright requalify tests the very binary there"
     return [(Cell("machine"), Cell(here), Cell(told))]
 
 
@@ -106,7 +108,8 @@ def _unseen(record: Mapping[str, Any]) -> list[Row]:
 
 
 def _times(record: Mapping[str, Any]) -> list[Row]:
-    shape = " ".join(f"{n}={v}" for n, v in mapping(at(record, "workload", "extents")).items())
+    extents = mapping(at(record, "workload", "extents"))
+    shape = extents_text(in_order(extents, items(at(record, "contract", "formula"))))
     caches = words(record, "timing", "caches") or "warm"
     threads = words(record, "threads")
     rows = [
