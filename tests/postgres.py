@@ -1,6 +1,6 @@
 """A PostgreSQL server of the tests' own: Debian's, in a temporary folder, on a socket of its own.
 
-It ends with the process that started it, however that ends.
+It ends with the thread that started it, however that ends.
 """
 
 import os

@@ -111,7 +111,7 @@ def _putting(table: Table, some: Sequence[Row]) -> Callable[[Connection], _Part]
     def work(connection: Connection) -> _Part:
         keys = [row[key.name] for row in some]
         query = select(table).where(key.in_(keys)).with_for_update()
-        there = {row[key.name]: row for row in connection.execute(query).mappings()}
+        there = {row[key.name]: dict(row) for row in connection.execute(query).mappings()}
         keep_many(connection, table, [row for row in some if row[key.name] not in there])
         both = [(row, there[row[key.name]]) for row in some if row[key.name] in there]
         raised = list[str]()
