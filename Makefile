@@ -1,4 +1,4 @@
-# make setup | demo | test | bench | lint | clean. Everything happens in .venv.
+# make setup | demo | test | bench | docs | lint | clean. Everything happens in .venv.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Each test that starts the command would compile all of it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test bench lint clean
+.PHONY: setup demo test bench docs lint clean
 
 setup: $(VENV)/.ready
 
@@ -19,7 +19,7 @@ demo: setup
 	$(BIN)/formwright run examples/gemm.toml --out demo-out
 
 test: setup
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks website
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2
@@ -28,9 +28,14 @@ bench: setup
 	held=0; for each in gemm operators; do \
 	  $(BIN)/python benchmarks/$$each.py --install-peers || held=1; done; exit $$held
 
+docs: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/python website/stage.py
+	@echo "build/website/html is the site; search in it needs a server: $(BIN)/python -m http.server -d build/website/html"
+
 lint: setup
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks website
+	$(BIN)/ruff format --check src tests benchmarks website
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

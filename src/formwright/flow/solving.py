@@ -39,6 +39,14 @@ def solve_template(
     time_limit: float = 60.0,
     structures: bool = True,
 ) -> Solution:
+    """The best design of a template for one workload on one chip.
+
+    ``reference`` is a name that ships or the path of a ``.fw`` file, ``chip`` a name, ``local`` or
+    a ``.toml`` file, ``settings`` the extents as in ``"M=64,N=64,K=64"``, where ``chip.area=1 mm2``
+    may stand in place of the chip's own figure. ``time_limit`` is in seconds. With ``ties`` all
+    designs of the least cost are listed. Raises :class:`InputError` for what is not there or does
+    not parse, and for a constraint or a cost that has no value where it is looked at.
+    """
     template, parameters = open_problem(reference, chip, settings)
     return solve(
         template,
@@ -78,6 +86,7 @@ def solve_workloads(
 
 
 def check_assignment(reference: str, chip: str, settings: str, assignment: str) -> CheckResult:
+    """One design (``"Tm=128,Tn=128"``) against scope, menus, constraints and requirements."""
     template, parameters = open_problem(reference, chip, settings)
     values: Mapping[str, int] = parse_settings(assignment, "--assign")
     return check(template, parameters, values)
