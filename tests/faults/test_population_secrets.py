@@ -4,10 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "unit"))
+
 import mcp_clients as clients
 import pytest
+from population_samples import rows_text
 
 import postgres
+from formwright.cli.main import run
+from formwright.population import open_population
 
 SECRET = postgres.PASSWORD
 """Its plain form; in a URL it stands quoted."""
@@ -40,6 +45,24 @@ def test_agents_are_told_where_the_population_is_without_it(
         assert not told(str(broken))
 
     clients.in_process(tmp_path, talk, clients.problem_file(tmp_path), population=url)
+
+
+def test_a_report_of_it_has_it_neither_inside_nor_in_its_name(
+    postgresql: postgres.Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = postgresql.new_url()
+    open_population(url).add_template(rows_text())
+    assert run(["report", url]) == 0
+    assert run(["report", url, "--json"]) == 0
+    assert run(["report", f"postgresql://formwright:{SECRET}"]) == 2
+    said = capsys.readouterr()
+    assert "postgres-report.html" in said.out
+    assert not told(said.out + said.err)
+    assert holding(tmp_path) == []
 
 
 @pytest.mark.slow

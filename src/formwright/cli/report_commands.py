@@ -71,7 +71,7 @@ def page_of(found: "Found", progress: Callable[[str], None] = lambda _: None) ->
 
 def target(found: "Found") -> Path:
     """Where the page goes unless ``--out`` says: beside the thing, as ``report.html``."""
-    named = Path(found.name.split("?")[0].rsplit("/", 1)[-1])
+    named = Path(_shown(found).split("?")[0].rsplit("/", 1)[-1])
     match found.kind:
         case "proof" | "chain proof":
             return found.place.with_name(f"{found.place.stem}-report.html")
@@ -79,6 +79,15 @@ def target(found: "Found") -> Path:
             return found.place / f"{named.stem}-report.html"
         case _:
             return found.place / "report.html"
+
+
+def _shown(found: "Found") -> str:
+    """A URL without its password: no file is named by that."""
+    if found.kind != "population":
+        return found.name
+    from formwright.population.places import place_of
+
+    return place_of(found.name).shown
 
 
 def report(
