@@ -2,13 +2,14 @@
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from effort import examples
-from formwright.ir.int_arrays import ONES, of_array
+from formwright.ir.int_arrays import ONES, Array, of_array
 from formwright.ir.rational_arrays import Exact
 from formwright.milp.dominance import undominated
 from formwright.walls.fronts import (
@@ -16,9 +17,11 @@ from formwright.walls.fronts import (
     least_product_below,
     lower_hull,
     staircase,
+    unbeaten,
     undominated_sums,
 )
 from formwright.walls.ranks import ranked
+from formwright.walls.works import _stays
 
 whole = st.integers(0, 12).map(Fraction)
 pairs = st.lists(st.tuples(whole, whole), min_size=1, max_size=6)
@@ -120,3 +123,30 @@ def test_ranks_compare_as_the_exact_values_do(pairs_: list[tuple[int, int]], wid
         assert (r < s) == (x < y)
         assert (r == s) == (x == y)
     assert ranked(Exact(of_array(num), ONES)).shape == num.shape
+
+
+rows = st.lists(st.tuples(whole, whole, whole, whole, st.booleans()), min_size=1, max_size=40)
+
+
+@given(rows)
+@EXAMPLES
+def test_what_a_few_rows_beat_is_in_no_front(drawn: list[tuple[Any, ...]]) -> None:
+    """Rows between two ends, some of which may not be there: those that stay are the same, in the
+    same order, whether or not some were dropped beforehand."""
+    first, second = (np.array([float(r[n]) for r in drawn]) for n in (0, 1))
+    top = first + np.array([float(r[2]) // 4 for r in drawn])
+    ceiling = np.where(
+        [r[4] for r in drawn], second + np.array([float(r[3]) // 4 for r in drawn]), np.inf
+    )
+    left = unbeaten(first, top, second, ceiling, few=0)
+    assert list(left) == sorted(set(left))
+
+    def front(places: Array) -> list[int]:
+        a, t, b, c = first[places], top[places], second[places], ceiling[places]
+        order = np.lexsort((b, a))
+        return list(places[order[_stays(a[order], t[order], b[order], c[order])]])
+
+    assert front(left) == front(np.arange(len(drawn)))
+    exact = unbeaten(first, first, second, second, few=0)
+    of_all = staircase(first, second, second)
+    assert list(exact[staircase(first[exact], second[exact], second[exact])]) == list(of_all)

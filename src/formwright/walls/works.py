@@ -18,7 +18,7 @@ from formwright.ir.expr import Expr, Scalar
 from formwright.ir.int_arrays import Array
 from formwright.walls.floors import Menus, floored
 from formwright.walls.formulation import Formulation
-from formwright.walls.fronts import lower_hull, staircase
+from formwright.walls.fronts import lower_hull, staircase, unbeaten
 from formwright.walls.slices import Slices
 from formwright.walls.table import Priced, Span, Table, in_scope
 
@@ -299,6 +299,9 @@ def _front_places(table: Table, price: Priced, power: Fraction, near_hull: bool)
         reach = 1e-12 * (np.abs(second) + np.abs(ceiling) + float(power) * top)
         second, ceiling = second - reach, ceiling + reach
     ceiling = np.where(sure, ceiling, inf)
+    few = unbeaten(first, top, second, ceiling)
+    open_, sure, first, top = open_[few], sure[few], first[few], top[few]
+    second, ceiling = second[few], ceiling[few]
     order = np.lexsort((second, first))
     kept = order[_stays(first[order], top[order], second[order], ceiling[order])]
     if near_hull and kept.size > 2:
@@ -342,6 +345,8 @@ def float_hull(first: Array, second: Array) -> tuple[Array, Array] | None:
     """The lower left hull of points, by ascending first number; ``None`` without points."""
     if not first.size:
         return None
+    few = unbeaten(first, first, second, second)
+    first, second = first[few], second[few]
     places = staircase(first, second, second)
     points = list(zip(first[places].tolist(), second[places].tolist(), strict=True))
     hull = lower_hull(points)

@@ -149,19 +149,19 @@ def _from(told: Told) -> str:
 
 def _facts(told: Told) -> Facts:
     result, found = told.result, told.ceiling
-    goal = f"{told.goal.name}; {told.goal.meaning}" if told.goal.meaning else told.goal.name
+    meaning = f"{told.goal.name}; {told.goal.meaning}" if told.goal.meaning else told.goal.name
     items = [
         ("Study", Cell(result["description"] or result["study"])),
-        ("To be least", Cell(goal)),
+        ("To be least", Cell(meaning)),
         (
             "Library of chips",
             Cell(f"{result['library']}: {result['chips_in_library']:,} combinations of its menus"),
         ),
-        ("Ceiling on the area", Cell(under(found))),
+        ("Ceiling on the area", Cell("none" if found["budget"] is None else under(found))),
         ("Chosen by", Cell(found["found_by"] or "-")),
         ("Area", told.cell(found["area"], chosen_entry(told), digits=4, evidence="modelled")),
         (
-            "Objective",
+            _capital(told.goal.name),
             told.cell(
                 found["objective"],
                 chosen_entry(told),
@@ -172,8 +172,13 @@ def _facts(told: Told) -> Facts:
         ("No chip is below", told.cell(found["bound"], found["entries"].get("bound"), digits=10)),
         ("Gap", Cell(percent(found["gap"]), found["gap"], _bound_origin(told))),
     ]
-    units = {"Area": "mm2", "Objective": told.goal.unit, "No chip is below": told.goal.unit}
+    goal = _capital(told.goal.name)
+    units = {"Area": "mm2", goal: told.goal.unit, "No chip is below": told.goal.unit}
     return Facts(tuple((f"{n}, {units[n]}" if units.get(n) else n, c) for n, c in items))
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _bound_origin(told: Told) -> Origin | None:

@@ -115,12 +115,18 @@ def _series(told: Told) -> Sequence[Series]:
         origin = kept.entry(chosen_entry(told))
         label = f"chosen: {told.fields.chip(found['chip'])}"
         chosen = (Point(found["area"], found["objective"], label, origin=origin),)
+    begun = start_of(told)
+    start: tuple[Point, ...] = ()
+    if begun.area is not None and begun.objective is not None:
+        label = f"start: {told.fields.chip(told.result['start'])}"
+        start = (Point(begun.area, begun.objective, label, origin=begun.origin),)
     return (
         Series("front", front, "steps", "modelled"),
         Series("path of purchases", path(told), "line", "modelled", lead=True),
         Series("best of each method", methods, "points", "modelled"),
         Series("chips to compare with", named, "points", "modelled"),
-        Series("chosen chip", chosen, "points", "modelled", lead=True),
+        Series("start", start, "points", "modelled"),
+        Series("chosen chip", chosen, "points", "modelled"),
     )
 
 
@@ -136,7 +142,7 @@ def path(told: Told) -> tuple[Point, ...]:
         return ()
     origin = told.kept.entry(entry)
     first, last = visited[0], visited[-1]
-    points = [_visited(first, "start", origin)]
+    points = [_visited(first, "", origin)]
     for bought in told.ceiling["purchases"]:
         if bought["objective"] is None or bought["total_area"] is None:
             continue

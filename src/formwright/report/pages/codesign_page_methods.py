@@ -12,6 +12,8 @@ from formwright.report.page import (
     Cell,
     Chart,
     Column,
+    Facts,
+    Fold,
     Line,
     Part,
     Point,
@@ -21,7 +23,7 @@ from formwright.report.page import (
     Text,
 )
 from formwright.report.pages.codesign_told import METHODS, Told, exact
-from formwright.report.pages.study_words import counted, figure, percent, spread
+from formwright.report.pages.study_words import figure, percent, spread
 
 NEAR: Final = 1.01
 """A run has come to the best of all methods where it is within 1 % of it."""
@@ -36,6 +38,8 @@ def methods_section(told: Told) -> Section | None:
     if chart is not None:
         blocks.append(chart)
     blocks.append(_table(told))
+    meaning = tuple((m["method"], Cell(METHODS.get(m["method"], "-"))) for m in methods)
+    blocks.append(Fold("What each method is free to choose", (Facts(meaning),)))
     notes = dict.fromkeys(m["note"] for m in methods if m["note"])
     for note in notes:
         names = ", ".join(m["method"] for m in methods if m["note"] == note)
@@ -98,18 +102,10 @@ def _run(told: Told, row: Mapping[str, Any], best: float) -> Series | None:
     if not reached:
         return None
     origin = told.kept.entry(entry)
-    points = [
-        Point(
-            float(max(1, solves)),
-            objective / best,
-            f"{counted(solves, 'inner problem')}: {figure(objective / best, 5)}",
-            origin=origin,
-        )
-        for solves, objective in reached
-    ]
-    ended = row["solves"][at]
+    points = [Point(float(max(1, n)), value / best, origin=origin) for n, value in reached]
+    ended = float(row["solves"][at])
     if ended > points[-1].x:
-        points.append(Point(float(ended), points[-1].y, f"ended after {ended:,}", origin=origin))
+        points.append(Point(ended, points[-1].y, origin=origin))
     name = row["method"]
     if len(row["objectives"]) > 1:
         name = f"{name}, median of {len(row['objectives'])} runs"
@@ -143,7 +139,6 @@ def _table(told: Told) -> Table:
     bounds = any(any(m["relaxations"]) for m in told.ceiling["methods"])
     columns = [
         Column("method"),
-        Column("what it is free to choose"),
         Column("objective, best run", told.goal.unit, number=True),
         Column("over the best", number=True),
     ]
@@ -166,7 +161,6 @@ def _row(
     entry = m["entries"][0] if m["entries"] else None
     row = [
         Cell(m["method"]),
-        Cell(METHODS.get(m["method"], "")),
         told.cell(m["objective"], entry, digits=7, evidence="modelled"),
         _over(told, m["objective"], best, entry),
     ]

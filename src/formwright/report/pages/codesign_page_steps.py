@@ -101,7 +101,10 @@ def steps_table(told: Told) -> Table:
     ]
     rows = tuple(_row(told, bought, evaluated) for bought in told.ceiling["purchases"])
     size = "all of them" if len(rows) > 1 else "it"
-    says = "A negative area is one that the step frees: such a step has no price."
+    says = (
+        f"A drop is what {told.goal.name} falls by; the price of a step is its drop for each mm2."
+        " A negative area is one that the step frees: such a step has no price."
+    )
     if evaluated:
         agree = sum(b["verdict"] == "agrees" for b in told.ceiling["purchases"])
         held = size if agree == len(rows) else f"{agree} of {len(rows)}"
@@ -132,19 +135,16 @@ def reasons(told: Told) -> Facts:
 def _reason(told: Told, bought: Mapping[str, Any]) -> tuple[str, Cell]:
     name = f"Why step {bought['round']}: {told.fields.steps(bought['fields'])}"
     mechanism = _plain(told, bought["mechanism"])
-    parts = [*_effects(told, bought), *_walls(mechanism)]
+    effects, walls = _effects(told, bought), _walls(mechanism)
+    parts = [*effects, *walls]
     if bought["area"] is not None and bought["area"] < 0:
         parts.insert(0, f"it frees {figure(-bought['area'], 4)} mm2")
-    # The walls are told once, for all designs that they kept out.
-    told_once = [sentence.partition("; before, ")[0] for sentence in mechanism]
-    parts += told_once[:REASONS]
-    left = len(told_once) - REASONS
-    if left > 0:
-        parts.append(f"{counted(left, 'more design')} changed, below")
-    if not mechanism and not bought.get("effects"):
+    if not (effects and walls):
+        parts += [sentence.partition("; before, ")[0] for sentence in mechanism[:REASONS]]
+    if not mechanism and not effects:
         parts.append(_unchanged(bought))
     text = "; ".join(parts)
-    return name, Cell(f"{text[:1].upper()}{text[1:]}.", origin=told.kept.entry(bought["entry"]))
+    return name, Cell(f"{text[:1].upper()}{text[1:]}.")
 
 
 def _plain(told: Told, mechanism: Sequence[str]) -> list[str]:
@@ -217,7 +217,6 @@ def _prices(told: Told) -> tuple[Block, ...]:
             Point(
                 float(b["round"]),
                 b["price"],
-                f"step {b['round']}: {told.fields.steps(b['fields'])}",
                 origin=told.kept.entry(b["entry"]),
             )
             for b in priced
@@ -239,7 +238,7 @@ def _prices(told: Told) -> tuple[Block, ...]:
                 (Series("steps", points, "points", "modelled", lead=True),),
             )
         )
-    if any(len(b["mechanism"]) > REASONS for b in bought):
+    if any(b["mechanism"] for b in bought):
         blocks.append(Fold("Every design that changed, step by step", (_mechanisms(told),)))
     return tuple(blocks)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from formwright.report.page import Cell, Evidence, Origin
 from formwright.report.pages.study_sources import Kept
-from formwright.report.pages.study_words import Fields, figure, percent, unit
+from formwright.report.pages.study_words import NOTHING, Fields, figure, percent, unit
 
 METHODS: Final[Mapping[str, str]] = {
     "fixed-hardware": "nothing: the start with the reference's software",
@@ -181,6 +181,9 @@ def gap_words(told: Told) -> str:
     if told.ceiling["budget"] is not None:
         least += f" {under(told.ceiling)}"
     least += f", with any software of the templates, is below {bound}"
-    if gap < 1e-6:
-        return f"It is the best possible in this model. {least}: a gap of {gap:.1g}, from rounding."
+    if gap < NOTHING:
+        return (
+            f"It is the best possible in this model. {least}: a gap of {figure(gap, 1)}, which is"
+            " rounding."
+        )
     return f"It is at most {percent(gap)} above the best possible in this model. {least}."
