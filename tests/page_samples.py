@@ -150,7 +150,7 @@ def graph() -> Graph:
     )
 
 
-def table(rows: int = 60, title: str = "Candidates") -> Table:
+def table(rows: int = 30, shown: int = 10, title: str = "Candidates") -> Table:
     columns = (
         Column("candidate"),
         Column("assignment"),
@@ -185,6 +185,7 @@ def table(rows: int = 60, title: str = "Candidates") -> Table:
             for n in range(rows)
         ),
         "Every one that was built.",
+        shown,
     )
 
 
@@ -204,7 +205,7 @@ def every_block() -> tuple[Block, ...]:
         graph(),
         Drawing("Roofline", "The kernel is at 81 % of the roof.", SVG),
         Source("Template", "template t : operator -> mapping\n" + "  x" * 120 + "\n", "fw"),
-        Fold("More", (Text("Folded away."), table(3, "Folded"), chart())),
+        Fold("More", (Text("Folded away."), table(3, title="Folded"), Facts((("a", Cell("b")),)))),
     )
 
 

@@ -1,14 +1,13 @@
 """Pages in a browser: nothing fails to load, nothing is cut or lies over another text, they are
 fit for keyboard, screen reader and print, and ten thousand rows are usable at once."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import page_samples as samples
-from browser import audited, chromium, misplaced, watched
+from browser import audited, chromium, clock, misplaced, watched
 from formwright.report.html import html_of
 from formwright.report.html.place import entry_id
 
@@ -23,6 +22,8 @@ def test_pages_in_a_browser(tmp_path: Path, subtests: pytest.Subtests) -> None:
     with chromium() as browser:
         with subtests.test("every kind of block is whole, readable and accessible"):
             assert audited(browser, file) == []
+        with subtests.test("what is wrong would be seen"):
+            _seen(browser, tmp_path)
         with subtests.test("no text of anybody runs"):
             _hostile(browser, tmp_path)
         with subtests.test("tables sort and filter"):
@@ -37,6 +38,31 @@ def test_pages_in_a_browser(tmp_path: Path, subtests: pytest.Subtests) -> None:
             _plain(browser, file)
         with subtests.test("ten thousand rows are usable within two seconds"):
             _many(browser, tmp_path)
+
+
+BAD = """<!doctype html><html lang="en"><title>bad</title><main><h1>Bad</h1>
+<p style="position: absolute; top: 200px">one text that lies</p>
+<p style="position: absolute; top: 203px">over another text</p>
+<p style="width: 3em; overflow: hidden; white-space: nowrap">cut off at its end</p>
+<p style="width: 2000px">wide</p><p style="color: #aaa; background: #fff">pale</p>
+<img src="missing.png"><script>console.error("said")</script></main></html>"""
+
+
+def _seen(browser: "Browser", folder: Path) -> None:
+    """The audit finds each of the faults that it is there for."""
+    file = folder / "bad.html"
+    file.write_text(BAD, encoding="utf-8")
+    found = "\n".join(audited(browser, file))
+    for fault in (
+        "over each other: one text that lies | over another",
+        "cut: cut off at its end",
+        "the page is 2",
+        "color-contrast",
+        "image-alt",
+        "error: said",
+        "missing.png",
+    ):
+        assert fault in found, (fault, found)
 
 
 def _hostile(browser: "Browser", folder: Path) -> None:
@@ -54,7 +80,7 @@ def _tables(browser: "Browser", file: Path) -> None:
         page.goto(file.as_uri())
         box = page.locator(".block.table").first
         column = "tbody tr > :nth-child(4)"
-        assert "50 of 60 rows" in box.locator(".count").inner_text()
+        assert "10 of 30 rows" in box.locator(".count").inner_text()
         button = box.get_by_role("button", name="measured")
         button.focus()
         page.keyboard.press("Enter")
@@ -65,13 +91,13 @@ def _tables(browser: "Browser", file: Path) -> None:
         last = [float(t.split()[0]) for t in box.locator(column).all_inner_texts()]
         assert last == sorted(last, reverse=True)
         # Every row takes part, not only those that were shown.
-        assert last[0] == max(51 + n * 11 % 127 for n in range(60))
+        assert last[0] == max(51 + n * 11 % 127 for n in range(30))
         box.get_by_label("Filter").fill("TM=256")
-        box.get_by_text("12 that match").wait_for()
-        assert box.locator("tbody tr").count() == 12
+        box.get_by_text("6 that match").wait_for()
+        assert box.locator("tbody tr").count() == 6
         box.get_by_label("Filter").fill("")
         box.get_by_role("button", name="Show all").click()
-        assert box.locator("tbody tr").count() == 60
+        assert box.locator("tbody tr").count() == 30
         # A missing value comes last whichever way a column is sorted.
         for _ in range(2):
             box.get_by_role("button", name="validated").click()
@@ -133,7 +159,7 @@ def _plain(browser: "Browser", file: Path) -> None:
     with watched(browser, 390, script=False) as (page, said):
         page.goto(file.as_uri())
         assert page.locator("button").count() == 0
-        assert page.get_by_text("The first 50 of 60 rows").is_visible()
+        assert page.get_by_text("The first 10 of 30 rows").is_visible()
         # A link into a closed fold opens it without a script too.
         page.locator(f'a[href="#{entry_id(samples.ONE)}"]').first.click()
         page.locator(f"#{entry_id(samples.ONE)} summary").wait_for(state="visible")
@@ -141,25 +167,27 @@ def _plain(browser: "Browser", file: Path) -> None:
 
 
 def _many(browser: "Browser", folder: Path) -> None:
-    """Opened, sorted and filtered: each within two seconds."""
+    """Opened, sorted and filtered: each within two seconds of one core."""
     file = folder / "many.html"
-    text = html_of(samples.page((samples.table(10_000), samples.cloud(10_000))))
+    text = html_of(samples.page((samples.table(10_000, 50), samples.cloud(10_000))))
     file.write_text(text, encoding="utf-8")
     with watched(browser) as (page, said):
-        start = time.monotonic()
-        page.goto(file.as_uri(), wait_until="load")
+        worked = clock(page)
+        page.goto(file.as_uri(), wait_until="load", timeout=120_000)
         box = page.locator(".block.table").first
         box.get_by_role("button", name="measured").wait_for()
-        opened = time.monotonic() - start
-        start = time.monotonic()
+        times = [worked()]
         box.get_by_role("button", name="measured").click()
+        assert box.locator("tbody tr > :nth-child(4)").first.inner_text() == "51"
         assert box.locator("tbody tr").count() == 50
-        box.locator("tbody tr > :nth-child(4)").first.inner_text()
-        sorted_in = time.monotonic() - start
-        start = time.monotonic()
+        times.append(worked())
         box.get_by_label("Filter").fill("k9999")
         box.get_by_text("1 that match").wait_for()
-        filtered = time.monotonic() - start
-        assert max(opened, sorted_in, filtered) < 2, (opened, sorted_in, filtered)
+        times.append(worked())
+        page.locator("circle[data-m]").nth(500).hover(force=True)
+        assert "k500" in page.locator(".readout").first.inner_text()
+        times.append(worked())
+        each = [after - before for before, after in zip([0.0, *times], times, strict=False)]
+        assert max(each) < 2, each
         assert misplaced(page) == []
         assert said == []

@@ -21,7 +21,9 @@ from formwright.report.page import (
     Axis,
     Bar,
     Bars,
+    Cell,
     Chart,
+    Column,
     Distributions,
     Node,
     Part,
@@ -29,6 +31,7 @@ from formwright.report.page import (
     Sample,
     Scale,
     Series,
+    Table,
 )
 
 FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
@@ -65,7 +68,7 @@ def test_numbers_read_as_in_a_text(value: float, text: str) -> None:
         (1e3, "flop/s", "1 kflop/s"),
         (0.0, "J", "0 J"),
         (12.0, "%", "12%"),
-        (7.0, "mm2", "7 mm2"),
+        (7.0, "mm2", "7 mm²"),
         (1e-30, "s", "10⁻¹⁸ ps"),
         (5.0, "", "5"),
     ],
@@ -210,9 +213,19 @@ def test_without_circles_all_parents_stand_above() -> None:
 
 
 def test_rows_beyond_the_first_wait_in_a_template() -> None:
-    text = html_of(samples.page((replace(samples.table(60), shown=10),)))
+    text = html_of(samples.page((samples.table(60),)))
     head, rest = text.split("<template>")
     assert head.count('<th scope="row"') == 10
     assert rest.split("</template>")[0].count('<th scope="row"') == 50
     assert "The first 10 of 60 rows" in text
     assert "data-filter" in text
+
+
+def test_what_all_figures_of_a_column_rest_on_stands_at_its_head() -> None:
+    text = html_of(samples.page((samples.table(4),)))
+    assert text.count("</i>measured</span>") == 2  # the head's, and that of the words explained
+    mixed = Table(
+        "t", (Column("a"), Column("b")), ((Cell("x"), Cell("1", evidence="measured")),) * 2
+    )
+    mixed = replace(mixed, rows=(*mixed.rows, (Cell("y"), Cell("2", evidence="modelled"))))
+    assert html_of(samples.page((mixed,))).count("</i>measured</span>") == 3

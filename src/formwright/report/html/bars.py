@@ -1,5 +1,6 @@
 """Bars with their names and values beside them, one below another."""
 
+from dataclasses import replace
 from math import isfinite
 
 from formwright.report.html.cells import cell_html
@@ -10,7 +11,7 @@ from formwright.report.html.place import Place
 from formwright.report.html.scales import Scale, scale_of
 from formwright.report.html.tables import grid_html
 from formwright.report.html.words import heading_html, prose, says_html, values_html
-from formwright.report.page import Bar, Bars, Cell, Column, Part, Table
+from formwright.report.page import Axis, Bar, Bars, Cell, Column, Part, Table
 
 THICK = 20
 """Pixels of a bar."""
@@ -20,7 +21,7 @@ def bars_html(bars: Bars, place: Place) -> str:
     """Each bar in a drawing of its own between its name and its value, so that both may wrap."""
     names = _names(bars)
     ends = [end for bar in bars.bars for end in _ends(bar)]
-    scale = scale_of(bars.axis, ends, zero=True)
+    scale = scale_of(_full(bars.axis, ends), ends, zero=True)
     items = "".join(_item(bar, scale, names, place) for bar in bars.bars)
     unit = f" Bars are logarithmic, from {scale.says(scale.low)}." if _log(scale) else ""
     axis = f'<p class="yname">{escaped(bars.axis.name)}{unit}</p>'
@@ -30,6 +31,12 @@ def bars_html(bars: Bars, place: Place) -> str:
         f'<div class="stage"><ol class="bars">{items}</ol></div>'
         f"{_values(bars, place.inner('v'))}</figure>"
     )
+
+
+def _full(axis: Axis, ends: list[float]) -> Axis:
+    """Bars have no marked axis: the longest takes all the room."""
+    most = max(ends, default=0.0)
+    return replace(axis, high=most) if axis.high is None and most > 0 else axis
 
 
 def _log(scale: Scale) -> bool:

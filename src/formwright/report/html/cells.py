@@ -35,6 +35,13 @@ def standing_html(standing: Standing | None) -> str:
     return f'<span class="st {standing}"><i aria-hidden="true">{sign}</i>{standing}</span> '
 
 
+def _where(cell: Cell, to: str) -> str:
+    """For a link to a file: where in it."""
+    if to.startswith("#") or cell.origin is None or not cell.origin.entry:
+        return ""
+    return f' title="{escaped(f"{cell.origin.file} · {cell.origin.entry}")}"'
+
+
 def cell_html(cell: Cell, place: Place) -> str:
     """The text, linked to where it stands, between how it came out and what it rests on.
 
@@ -50,5 +57,5 @@ def cell_html(cell: Cell, place: Place) -> str:
         text = evidence_html(cell.evidence).strip()
     to = address(place, cell.origin)
     if to is not None and said:
-        text = f'<a href="{escaped(to)}">{text}</a>'
+        text = f'<a href="{escaped(to)}"{_where(cell, to)}>{text}</a>'
     return f"{before}{text}{after}"

@@ -6,6 +6,7 @@ PREFIXED = frozenset({"s", "B", "byte", "B/s", "byte/s", "flop/s", "FLOP/s", "J"
 """Units that are given plain and shown with a prefix."""
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
+_POWERS = {"mm2": "mm²", "um2": "µm²", "mm^2": "mm²"}
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -40,8 +41,9 @@ def prefix_power(size: float, unit: str) -> int:
     return max(-12, min(power, 0 if unit == "s" else 15))
 
 
-def prefixed(unit: str, power: int) -> str:
-    return _PREFIXES[power] + unit
+def prefixed(unit: str, power: int = 0) -> str:
+    """The unit as it is printed."""
+    return _PREFIXES[power] + _POWERS.get(unit, unit)
 
 
 def said(value: float, unit: str, digits: int = 4) -> str:

@@ -123,7 +123,7 @@
     if (!stage || !stage.querySelector("[data-m]")) return;
     const title = figure.querySelector(".title").textContent;
     const hint = "Values: point at a mark, or focus the drawing and use the arrow keys.";
-    const readout = make("p", { class: "readout" }, hint);
+    const readout = make("p", { class: "readout hint" }, hint);
     const steps = make("div", {
       class: "steps", role: "slider", tabindex: "0", "aria-label": `Values of ${title}`,
       "aria-valuemin": "1", "aria-valuemax": "1", "aria-valuenow": "1", "aria-valuetext": hint,
@@ -151,6 +151,7 @@
       chosen = number;
       const { mark, text } = marks[chosen];
       mark.classList.add("on");
+      readout.classList.remove("hint");
       steps.setAttribute("aria-valuenow", String(chosen + 1));
       steps.setAttribute("aria-valuetext", text);
       readout.replaceChildren(make("b", {}, text));

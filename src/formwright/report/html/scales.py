@@ -71,8 +71,9 @@ def scale_of(axis: Axis, values: Iterable[float], zero: bool = False) -> Scale:
     if high <= low:
         low, high = _span([low], log)
     power = 0 if log else prefix_power(max(abs(low), abs(high)), axis.unit)
-    unit = prefixed(axis.unit, power) if power else axis.unit
-    return Scale(axis, low, high, unit, _ticks(low, high, log, axis.unit, power))
+    return Scale(
+        axis, low, high, prefixed(axis.unit, power), _ticks(low, high, log, axis.unit, power)
+    )
 
 
 def _span(values: list[float], log: bool) -> tuple[float, float]:

@@ -4,13 +4,15 @@ Without the script a table shows its first rows in their order and says how many
 it every column sorts, a text filters, and ten thousand rows cost no more than those shown.
 """
 
+from dataclasses import replace
 from math import isfinite
 
-from formwright.report.html.cells import cell_html
+from formwright.report.html.cells import cell_html, evidence_html
 from formwright.report.html.escaped import escaped
+from formwright.report.html.numbers import prefixed
 from formwright.report.html.place import Place
 from formwright.report.html.words import heading_html, prose
-from formwright.report.page import Cell, Column, Table
+from formwright.report.page import Cell, Column, Evidence, Table
 
 FILTERED = 20
 """From so many rows on a table has a filter."""
@@ -26,10 +28,15 @@ def table_html(table: Table, place: Place) -> str:
 
 
 def grid_html(table: Table, place: Place) -> str:
-    """The table alone, in its region; the heading with the id of ``place`` names it."""
+    """The table alone, in its region; the heading with the id of ``place`` names it.
+
+    What all figures of a column rest on is said once, at its head.
+    """
     shown = max(1, table.shown)
-    first, rest = table.rows[:shown], table.rows[shown:]
-    head = "".join(_head(c) for c in table.columns)
+    common = [_common(table.rows, n) for n in range(len(table.columns))]
+    rows = [_without(row, common) for row in table.rows]
+    first, rest = rows[:shown], rows[shown:]
+    head = "".join(_head(c, e) for c, e in zip(table.columns, common, strict=True))
     body = "\n".join(_row(r, table.columns, place) for r in first)
     later = "\n".join(_row(r, table.columns, place) for r in rest)
     template = f"<template>{later}</template>" if rest else ""
@@ -49,10 +56,28 @@ def grid_html(table: Table, place: Place) -> str:
     )
 
 
-def _head(column: Column) -> str:
-    unit = f' <span class="unit">{escaped(column.unit)}</span>' if column.unit else ""
+def _common(rows: tuple[tuple[Cell, ...], ...], number: int) -> Evidence | None:
+    """The evidence of all cells of a column that say something, where it is one and there are
+    several of them."""
+    cells = [row[number] for row in rows if number < len(row) and row[number].text.strip("–- ")]
+    found = {cell.evidence for cell in cells}
+    return found.pop() if len(found) == 1 and len(cells) > 1 else None
+
+
+def _without(row: tuple[Cell, ...], common: list[Evidence | None]) -> tuple[Cell, ...]:
+    """The row without what the heads of its columns say."""
+    padded = [*common, *([None] * (len(row) - len(common)))]
+    return tuple(
+        replace(cell, evidence=None) if each and cell.text.strip() != each else cell
+        for cell, each in zip(row, padded, strict=False)
+    )
+
+
+def _head(column: Column, evidence: Evidence | None) -> str:
+    unit = f' <span class="unit">{escaped(prefixed(column.unit))}</span>' if column.unit else ""
     kind = ' class="n"' if column.number else ""
-    return f'<th scope="col"{kind}>{escaped(column.name)}{unit}</th>'
+    name = f"{escaped(column.name)}{unit}{evidence_html(evidence)}"
+    return f'<th scope="col"{kind}>{name}</th>'
 
 
 def _row(row: tuple[Cell, ...], columns: tuple[Column, ...], place: Place) -> str:
