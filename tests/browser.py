@@ -49,6 +49,7 @@ def watched(
         java_script_enabled=script,
     )
     page = context.new_page()
+    page.set_default_timeout(120_000)
     said: list[str] = []
     page.on("console", lambda m: said.append(f"{m.type}: {m.text}"))
     page.on("pageerror", lambda e: said.append(f"error: {e}"))
@@ -173,21 +174,22 @@ _MISPLACED = """() => {
 def audited(browser: "Browser", file: Path, shots: Path | None = None) -> list[str]:
     """All that is wrong with a page: at three widths, light and dark, with every fold open.
 
-    ``shots``: a folder for pictures of what was looked at.
+    ``shots``: a folder for pictures of the page as it opens.
     """
     wrong: list[str] = []
     for scheme in ("light", "dark"):
         with watched(browser, WIDTHS[0], scheme) as (page, said):
             asked = outside(page)
             page.goto(file.as_uri())
+            if shots is not None:
+                for width in WIDTHS:
+                    page.set_viewport_size({"width": width, "height": 900})
+                    name = f"{file.stem}-{width}-{scheme}.png"
+                    page.screenshot(path=shots / name, full_page=True)
             unfold(page)
             for width in WIDTHS if scheme == "light" else WIDTHS[:1]:
                 page.set_viewport_size({"width": width, "height": 900})
                 wrong += [f"{width} {scheme}: {each}" for each in misplaced(page)]
-                if shots is not None:
-                    page.screenshot(
-                        path=shots / f"{file.stem}-{width}-{scheme}.png", full_page=True
-                    )
             # Only the colours are others in the dark.
             rules = () if scheme == "light" else ("color-contrast",)
             wrong += [f"{scheme}: {each}" for each in violations(page, *rules)]
