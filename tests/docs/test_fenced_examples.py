@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fences import EXAMPLES, ROOT, Example
+from fences import EXAMPLES, ROOT, Example, examples
 
 from formwright.base.host import cache_folder
 from formwright.base.source import Source
@@ -63,6 +63,10 @@ def test_example(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for beside in examples(ROOT / example.file):
+        if beside.name is not None:
+            (tmp_path / beside.name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / beside.name).write_text(beside.text)
     match example.kind:
         case "sh":
             _run_shell(example)
