@@ -30,8 +30,8 @@ threads = 1
 baselines = ["numpy"]
 
 [workloads]
-square = { M = 700, K = 700 }
-wide = { M = 64, K = 4096 }
+square = { N = 700, K = 700 }
+wide = { N = 64, K = 4096 }
 
 [budget]
 candidates = 3
@@ -42,8 +42,13 @@ seconds = 60
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with chromium() as found:
+    with chromium("--host-resolver-rules=MAP evil.example 127.0.0.1") as found:
         yield found
+
+
+def wrong(said: list[str]) -> list[str]:
+    """What a page complained of; a stream that ends as its page is left is no fault."""
+    return [one for one in said if not (one.startswith("not loaded: ") and "/events" in one)]
 
 
 @contextmanager
@@ -85,21 +90,21 @@ def test_a_run_is_followed_live_over_a_reload_a_kill_and_another_run(
         page.goto(f"http://127.0.0.1:{served.port}/")
         assert "No journal yet" in page.locator("main").inner_text()
         with running(out, problem):
-            waited(page, STANDS, 60, "at work")  # without a reload
+            waited(page, STANDS, 180, "at work")  # without a reload
             before = entries(page)
-            waited(page, GREW, 60, before)
+            waited(page, GREW, 180, before)
             assert page.locator("#link").inner_text() == "live"
-            page.wait_for_selector("text=designs built", timeout=60_000)
+            page.wait_for_selector("text=designs built", timeout=180_000)
             before = entries(page)
             page.reload()
             assert entries(page) >= before
-            waited(page, GREW, 60, before)
-        waited(page, STANDS, 10, "at rest")  # it was killed
+            waited(page, GREW, 180, before)
+        waited(page, STANDS, 30, "at rest")  # it was killed
         before = entries(page)
         with running(out, problem) as again:
-            waited(page, STANDS, 60, "at work")
-            waited(page, GREW, 60, before)
-            assert again.wait(300) in (0, 1)
+            waited(page, STANDS, 180, "at work")
+            waited(page, GREW, 180, before)
+            assert again.wait(500) in (0, 1)
         waited(page, STANDS, 20, "finished")
         whole = page.locator("#part-workloads").inner_text()
         assert "over numpy" in whole
@@ -109,26 +114,26 @@ def test_a_run_is_followed_live_over_a_reload_a_kill_and_another_run(
             page.click("#to-report")
         assert "live" in page.locator("h1").inner_text()
         page.go_back()
-        waited(page, STANDS, 10, "finished")
+        waited(page, STANDS, 30, "finished")
         page.locator("#part-latest a").first.click()
         assert '"key"' in page.locator("body").inner_text()
         page.go_back()
-        waited(page, STANDS, 10, "finished")
+        waited(page, STANDS, 30, "finished")
         assert open_for_writing(served.process.pid, tmp_path) == []
         assert seen(out) == tree
         shutil.rmtree(out)
         other = tmp_path / "other.toml"
         other.write_text(PROBLEM.replace('"live"', '"other"').replace("wide =", "long ="))
         with running(out, other):
-            waited(page, "() => document.querySelector('main').innerText.includes('long')", 60)
+            waited(page, "() => document.querySelector('main').innerText.includes('long')", 180)
             assert "wide" not in page.locator("main").inner_text()
             assert "finished" not in page.locator("#news").inner_text()
-    assert said == []
+    assert wrong(said) == []
 
 
 def test_it_reads_well_at_every_width(browser: Any) -> None:
     kept = Path(__file__).parents[2] / "studies" / "transcripts"
-    wrong: list[str] = []
+    found: list[str] = []
     with serving(kept) as served:
         for scheme in ("light", "dark"):
             with watched(browser, WIDTHS[0], scheme) as (page, said):
@@ -137,14 +142,14 @@ def test_it_reads_well_at_every_width(browser: Any) -> None:
                     page.wait_for_selector("#link:text-is('live')")
                     for width in WIDTHS:
                         page.set_viewport_size({"width": width, "height": 900})
-                        wrong += [f"{path} {width} {scheme}: {m}" for m in misplaced(page)]
+                        found += [f"{path} {width} {scheme}: {m}" for m in misplaced(page)]
                         if "FORMWRIGHT_SHOTS" in os.environ:
                             name = f"serve{len(path)}-{width}-{scheme}.png"
                             place = Path(os.environ["FORMWRIGHT_SHOTS"]) / name
                             page.screenshot(path=place, full_page=True)
-                    wrong += [f"{path} {scheme}: {v}" for v in violations(page)]
-                wrong += said
-    assert wrong == []
+                    found += [f"{path} {scheme}: {v}" for v in violations(page)]
+                found += wrong(said)
+    assert found == []
 
 
 def test_without_a_script_the_page_is_whole(browser: Any) -> None:
@@ -193,18 +198,13 @@ TRIES = """async address => {
 }"""
 
 
-def test_no_page_of_another_site_reads_it(tmp_path: Path) -> None:
+def test_no_page_of_another_site_reads_it(browser: Any) -> None:
     """Neither by asking, nor embedded, nor under a name of its own that points here."""
     kept = Path(__file__).parents[2] / "studies" / "transcripts" / "gemm"
     elsewhere = ThreadingHTTPServer(("127.0.0.1", 0), _Elsewhere)
     threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
-    rules = "--host-resolver-rules=MAP evil.example 127.0.0.1"
     try:
-        with (
-            serving(kept) as served,
-            chromium(rules) as browser,
-            watched(browser) as (page, _),
-        ):
+        with serving(kept) as served, watched(browser) as (page, _):
             address = f"http://127.0.0.1:{served.port}/"
             for site in ("127.0.0.1", "localhost", "evil.example"):
                 page.goto(f"http://{site}:{elsewhere.server_port}/")

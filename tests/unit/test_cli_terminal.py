@@ -69,7 +69,7 @@ SLOW: dict[str, tuple[str, ...]] = {
     "chip detect": ("chip", "detect"),
     "codesign": ("codesign", "pairs", "--out", "pairs"),
     "run": ("run", "tiny.toml", "--out", "out"),
-    "qualify": ("qualify", "mine.c", "--contract", "gemv", "--out", "judged", "--at", "M=64,K=64"),
+    "qualify": ("qualify", "mine.c", "--contract", "gemv", "--out", "judged", "--at", "N=64,K=64"),
     "requalify": ("requalify", "out/artifacts/one"),
     "study growth": ("study", "growth", "--problems", "1", "--repeats", "1"),
     "study transfer": ("study", "transfer", "--task", "norm", "--repeats", "1"),
@@ -132,7 +132,7 @@ def test_json_is_one_document_and_quiet_says_nothing(
 def test_long_commands_too(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (place / "tiny.toml").write_text(
         'name = "tiny"\ntemplates = ["gemv_rows"]\noperator = "gemv"\nthreads = 1\n'
-        'baselines = ["numpy"]\n[workloads]\none = { M = 64, K = 64 }\n'
+        'baselines = ["numpy"]\n[workloads]\none = { N = 64, K = 64 }\n'
         "[budget]\ncandidates = 1\nrounds = 1\n"
     )
     (place / "mine.c").write_text(

@@ -58,9 +58,9 @@ def _right(number: bool) -> str:
 
 
 def _cell(cell: Cell, key: str, run: str) -> str:
-    """The text, with evidence and standing in words. It leads to the entry of its origin, or to
-    the run that an origin without an entry names."""
-    said = escaped(cell.text)
+    """The text, with evidence and standing in words, each word once. It leads to the entry of its
+    origin, or to the run that an origin without an entry names."""
+    said = "" if cell.text in (cell.evidence, cell.standing) else escaped(cell.text)
     origin = cell.origin
     if origin is not None and origin.entry:
         to = entry_address(run, origin.entry)

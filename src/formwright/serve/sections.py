@@ -12,11 +12,7 @@ from formwright.serve.values import shown_seconds
 SHOWN_TEMPLATES: Final = 30
 SHOWN_SEARCHES: Final = 200
 
-_STANDINGS: Final[dict[str, Verdict]] = {
-    "proved": "held",
-    "refuted": "refuted",
-    "unresolved": "unresolved",
-}
+_STANDINGS: Final[dict[str, Verdict]] = {"refuted": "refuted", "unresolved": "unresolved"}
 
 
 def sections_of(tally: Tally, standing: Standing, file: str) -> tuple[Section, ...]:
@@ -28,11 +24,12 @@ def sections_of(tally: Tally, standing: Standing, file: str) -> tuple[Section, .
         found.append(Section("workloads", "Workloads", (_works(tally, file),)))
     if tally.searches:
         found.append(Section("methods", "Methods", (_searches(tally, file),)))
+    if tally.stages:
+        found.append(Section("latest", "Latest entries", (_latest(tally, file),)))
     if tally.templates:
         found.append(Section("templates", "Templates", (_templates(tally, file),)))
     if tally.stages:
         found.append(Section("steps", "Steps", (_steps(tally),)))
-        found.append(Section("latest", "Latest entries", (_latest(tally, file),)))
     return tuple(found)
 
 
@@ -170,7 +167,11 @@ def _templates(tally: Tally, file: str) -> Table:
     rows = tuple(
         (
             Cell(each.name),
-            Cell(each.verdict, standing=_STANDINGS.get(each.verdict)),
+            Cell(
+                each.verdict,
+                evidence="proved" if each.verdict == "proved" else None,
+                standing=_STANDINGS.get(each.verdict),
+            ),
             Cell(str(each.entry), each.entry, _from(file, each.entry)),
         )
         for each in reversed(latest)
