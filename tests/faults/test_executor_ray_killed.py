@@ -54,12 +54,12 @@ def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
             start_new_session=True,
         )
     try:
-        until(lambda: "Ray runtime started" in log.read_text(), 60.0, log.read_text)
+        until(lambda: "Ray runtime started" in log.read_text(), 240.0, log.read_text)
         yield f"127.0.0.1:{port}", process.pid
     finally:
         # It ends the processes of its cluster, and no others.
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        process.wait(120)
 
 
 def until(true: Callable[[], bool], seconds: float, told: Callable[[], str] = str) -> None:
@@ -134,16 +134,16 @@ def test_the_same_run_comes_of_it(head: tuple[str, int], tmp_path: Path) -> None
     driver = subprocess.Popen(
         command(problem, spread, *ray), env=environment, stdout=subprocess.DEVNULL
     )
-    until(lambda: bool(workers_at_work(parent)), 120.0)
+    until(lambda: bool(workers_at_work(parent)), 300.0)
     os.kill(workers_at_work(parent)[0], signal.SIGKILL)
     lost = lambda: [e for e in entries(spread) if e["key"].startswith("lost/")]  # noqa: E731
-    until(lambda: bool(lost()), 60.0)
+    until(lambda: bool(lost()), 300.0)
     done = lambda: [e for e in entries(spread) if e["key"].startswith("build/")]  # noqa: E731
-    until(lambda: bool(done()), 120.0)
+    until(lambda: bool(done()), 300.0)
     before = entries(spread)
     driver.kill()
     driver.wait()
-    until(lambda: not workers_at_work(parent), 60.0)
+    until(lambda: not workers_at_work(parent), 300.0)
 
     ended = subprocess.run(
         command(problem, spread, "-q", *ray), env=environment, capture_output=True, text=True

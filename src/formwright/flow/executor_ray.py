@@ -43,6 +43,7 @@ MOST: Final = 3
 """Attempts at one job in a run."""
 STORE_BYTES: Final = 128 << 20
 """Of a cluster of our own: what jobs send is small."""
+STARTS: Final = 2
 PROBE_SECONDS: Final = 120.0
 """A node that does not say what it is within this is passed over."""
 POLL_SECONDS: Final = 1.0
@@ -211,13 +212,28 @@ def connect(address: str, cores: int | None = None) -> None:
             if address:
                 hint = "is it HOST:PORT of the head, and does `ray status` answer here?"
                 raise fail(f"no Ray cluster at {address}: {error}", hint=hint) from None
-    ray.init(
-        address="local",
-        num_cpus=cores,
-        include_dashboard=False,
-        object_store_memory=STORE_BYTES,
-        **quiet,
-    )
+    _started(cores, quiet)
+
+
+def _started(cores: int | None, quiet: dict[str, Any]) -> None:
+    """A cluster of our own. Ray gives its processes 30 s: on a busy machine a second try helps."""
+    for tries in range(STARTS):
+        try:
+            ray.init(
+                address="local",
+                num_cpus=cores,
+                include_dashboard=False,
+                object_store_memory=STORE_BYTES,
+                **quiet,
+            )
+            return
+        except Exception as error:
+            # Ray raises no class of its own here.
+            ray.shutdown()
+            if tries + 1 == STARTS:
+                told = f"Ray does not start on this machine: {str(error).splitlines()[0]}"
+                hint = "see /tmp/ray/session_latest/logs; a machine that has much to do is too slow"
+                raise fail(told, hint=hint) from None
 
 
 def _unheard(data: Any, ignore_prefix: bool) -> None: ...
