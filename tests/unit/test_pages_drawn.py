@@ -77,7 +77,7 @@ def test_units_take_the_prefix_that_suits(value: float, unit: str, text: str) ->
     assert said(value, unit) == text
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(120), deadline=None)
 @given(st.lists(FINITE, min_size=1, max_size=8), st.sampled_from(["linear", "log"]))
 def test_an_axis_holds_its_values_and_marks_of_its_own_in_order(
     values: list[float], kind: Scale
@@ -132,7 +132,7 @@ def test_late_values_do_not_press_the_others_into_a_line_and_are_said() -> None:
     assert usual((1.0, 1.0, 1.0, 1.0, 1.0, 50.0)) == [1.0, 1.0, 1.0, 1.0, 1.0, 50.0]
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(FINITE, min_size=1, max_size=40))
 def test_quantiles_are_numpy_s(values: list[float]) -> None:
     known = summary_of(tuple(values))
@@ -156,7 +156,7 @@ def test_a_distribution_without_values_says_so() -> None:
     assert html_of(samples.page((empty,))).count("no values") == 2
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(10, 310)), min_size=2, max_size=12))
 def test_numbers_beside_marks_do_not_lie_on_each_other(spots: list[tuple[float, float]]) -> None:
     found = numbered([(x, y, f"label {n}") for n, (x, y) in enumerate(spots)])
@@ -177,7 +177,7 @@ def test_numbers_find_places_of_their_own_where_marks_are_near_each_other() -> N
 KEYS = st.sampled_from("abcdefgh")
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(160), deadline=None)
 @given(st.lists(st.tuples(KEYS, st.lists(KEYS, max_size=3)), max_size=10))
 def test_a_history_has_every_node_once_with_parents_above_and_lines_that_meet(
     made: list[tuple[str, list[str]]],

@@ -49,7 +49,7 @@
     const draw = () => {
       let chosen = order;
       if (wanted) {
-        texts ??= new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
+        texts ??= new Map(rows.map((row) => [row, row.textContent.replaceAll("\u00a0", " ").toLowerCase()]));
         chosen = order.filter((row) => texts.get(row).includes(wanted));
       }
       body.replaceChildren(...chosen.slice(0, limit));
@@ -213,7 +213,9 @@
   /** A box is a stop of the keyboard only while there is something to scroll in it. */
   const fits = new ResizeObserver((seen) => {
     for (const { target } of seen) {
-      if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
+      const over = target.scrollWidth > target.clientWidth + 1;
+      target.classList.toggle("over", over);
+      if (over) target.tabIndex = 0;
       else target.removeAttribute("tabindex");
     }
   });

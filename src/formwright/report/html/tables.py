@@ -14,6 +14,9 @@ from formwright.report.html.place import Place
 from formwright.report.html.words import heading_html, prose
 from formwright.report.page import Cell, Column, Evidence, Table
 
+FIGURE = 14
+"""So many characters are one figure, not two."""
+
 FILTERED = 20
 """From so many rows on a table has a filter."""
 
@@ -58,9 +61,9 @@ def grid_html(table: Table, place: Place) -> str:
 
 def _common(rows: tuple[tuple[Cell, ...], ...], number: int) -> Evidence | None:
     """The evidence of all cells of a column that say something, where it is one and there are
-    several of them."""
+    several of them; not of cells that say the evidence themselves."""
     cells = [row[number] for row in rows if number < len(row) and row[number].text.strip("–- ")]
-    found = {cell.evidence for cell in cells}
+    found = {None if cell.text.strip() == cell.evidence else cell.evidence for cell in cells}
     return found.pop() if len(found) == 1 and len(cells) > 1 else None
 
 
@@ -68,7 +71,7 @@ def _without(row: tuple[Cell, ...], common: list[Evidence | None]) -> tuple[Cell
     """The row without what the heads of its columns say."""
     padded = [*common, *([None] * (len(row) - len(common)))]
     return tuple(
-        replace(cell, evidence=None) if each and cell.text.strip() != each else cell
+        replace(cell, evidence=None) if each else cell
         for cell, each in zip(row, padded, strict=False)
     )
 
@@ -84,10 +87,18 @@ def _row(row: tuple[Cell, ...], columns: tuple[Column, ...], place: Place) -> st
     """The first cell names the row: it is a header for whoever has the table read aloud."""
     found = []
     for number, cell in enumerate(row):
-        kind = ' class="n"' if number < len(columns) and columns[number].number else ""
+        figure = number < len(columns) and columns[number].number
+        kind = ' class="n"' if figure else ""
         tag, scope = ("th", ' scope="row"') if number == 0 else ("td", "")
-        found.append(f"<{tag}{scope}{kind}{_key(cell)}>{cell_html(cell, place)}</{tag}>")
+        text = cell_html(_unbroken(cell) if figure else cell, place)
+        found.append(f"<{tag}{scope}{kind}{_key(cell)}>{text}</{tag}>")
     return f"<tr>{''.join(found)}</tr>"
+
+
+def _unbroken(cell: Cell) -> Cell:
+    """A figure with its unit stays on one line; an interval may break."""
+    short = len(cell.text) <= FIGURE and " " in cell.text
+    return replace(cell, text=cell.text.replace(" ", "\u00a0")) if short else cell
 
 
 def _key(cell: Cell) -> str:
