@@ -80,11 +80,11 @@ def _answer(told: Told) -> tuple[str, ...]:
 def _chosen(told: Told) -> str:
     found, start = told.ceiling, start_of(told)
     text = f"The chosen chip has {told.fields.chip(found['chip'])}."
-    area = f" It takes {figure(found['area'], 4)} mm2 (modelled)"
+    area = f" It takes {figure(found['area'], 4)} mm² (modelled)"
     if start.area is not None:
-        area += f"; the chip that the study starts from takes {figure(start.area, 4)} mm2"
+        area += f"; the chip that the study starts from takes {figure(start.area, 4)} mm²"
     if found["budget"] is not None:
-        area += f", and the ceiling is {figure(found['budget'])} mm2"
+        area += f", and the ceiling is {figure(found['budget'])} mm²"
     return f"{text}{area}."
 
 
@@ -173,7 +173,7 @@ def _facts(told: Told) -> Facts:
         ("Gap", Cell(percent(found["gap"]), found["gap"], _bound_origin(told))),
     ]
     goal = _capital(told.goal.name)
-    units = {"Area": "mm2", goal: told.goal.unit, "No chip is below": told.goal.unit}
+    units = {"Area": "mm²", goal: told.goal.unit, "No chip is below": told.goal.unit}
     return Facts(tuple((f"{n}, {units[n]}" if units.get(n) else n, c) for n, c in items))
 
 

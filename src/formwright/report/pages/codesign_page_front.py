@@ -49,7 +49,7 @@ def _front_words(told: Told) -> str:
     )
     limit = told.result["front_complete_to"]
     if limit is not None:
-        text += f", and is complete for areas below {figure(limit)} mm2: the time was spent there"
+        text += f", and is complete for areas below {figure(limit)} mm²: the time was spent there"
     return f"{text}."
 
 
@@ -63,21 +63,21 @@ def _front_chart(told: Told, series: tuple[Series, ...]) -> Chart:
     says = "No chip was found."
     if found["area"] is not None:
         says = (
-            f"The chosen chip has {figure(found['area'], 4)} mm2 and"
+            f"The chosen chip has {figure(found['area'], 4)} mm² and"
             f" {told.objective(found['objective'], 5)}."
         )
         start = start_of(told)
         if start.area is not None and start.objective is not None:
             says += (
-                f" The start has {figure(start.area, 4)} mm2 and"
+                f" The start has {figure(start.area, 4)} mm² and"
                 f" {told.objective(start.objective, 5)}."
             )
     return Chart(
         f"{told.goal.name[:1].upper()}{told.goal.name[1:]} against area; lower and further left is"
         " better",
         says,
-        Axis("area", "mm2", "log"),
-        Axis(told.goal.name, told.goal.unit, "log"),
+        Axis("area", "mm²", "log"),
+        told.axis(),
         series,
         tuple(lines),
     )
@@ -197,7 +197,7 @@ def _chips(told: Told) -> Table:
     columns = (
         Column("chip"),
         Column("fields"),
-        Column("area", "mm2", number=True),
+        Column("area", "mm²", number=True),
         Column("objective", told.goal.unit, number=True),
         Column("times the chosen one's", number=True),
         Column("dominated"),
@@ -218,7 +218,7 @@ def _front_table(told: Told) -> Table:
         for c in told.result["front"]
     )
     columns = (
-        Column("area", "mm2", number=True),
+        Column("area", "mm²", number=True),
         Column("objective", told.goal.unit, number=True),
         *(Column(n, number=True) for n in names),
     )

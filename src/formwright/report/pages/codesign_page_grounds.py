@@ -66,13 +66,13 @@ def _areas(told: Told) -> Bars:
     parts = told.ceiling["area_parts"]
     origin = told.kept.at("area_parts") if "area_parts" in told.result else None
     bars = tuple(
-        Bar(name, (Part(name, now, origin),), f"{figure(was, 3)} mm2 at the start")
+        Bar(name, (Part(name, now, origin),), f"{figure(was, 3)} mm² at the start")
         for name, (was, now) in parts.items()
     )
     total = sum(now for _, now in parts.values())
     top = max(parts, key=lambda name: parts[name][1])
-    says = f"{figure(total, 4)} mm2 in all, of which {top} takes {percent(parts[top][1] / total)}."
-    return Bars("What the chip costs: area by part (modelled)", says, Axis("area", "mm2"), bars)
+    says = f"{figure(total, 4)} mm² in all, of which {top} takes {percent(parts[top][1] / total)}."
+    return Bars("What the chip costs: area by part (modelled)", says, Axis("area", "mm²"), bars)
 
 
 def evaluated_section(told: Told) -> Section | None:
@@ -149,6 +149,7 @@ def _against(
     title: str, points: tuple[Point, ...], evidence: Evidence, name: str, unit: str
 ) -> Chart:
     worst = max(points, key=lambda p: abs(p.y / p.x - 1))
+    told_unit = f", {unit}" if unit else ""
     off = abs(worst.y / worst.x - 1)
     says = f"{counted(len(points), 'point')}; "
     says += (
@@ -157,8 +158,8 @@ def _against(
     return Chart(
         f"{title} (on the diagonal: as predicted)",
         says,
-        Axis(f"{name}, predicted", unit, "log"),
-        Axis(f"{name}, evaluated", unit, "log"),
+        Axis(f"{name}, predicted{told_unit}", "", "log"),
+        Axis(f"{name}, evaluated{told_unit}", "", "log"),
         (Series("evaluated", points, "points", evidence),),
         (Line("as predicted", "diagonal"),),
     )

@@ -144,7 +144,7 @@ def _table(told: Told) -> Table:
     ]
     columns += [Column("median run over the best", number=True)] if several else []
     columns += [
-        Column("area", "mm2", number=True),
+        Column("area", "mm²", number=True),
         Column("inner problems", number=True),
         Column("until within 1 %", number=True),
     ]
@@ -212,8 +212,8 @@ def sweep_section(told: Told) -> Section | None:
     chart = Chart(
         "Objective against the ceiling on the area",
         _sweep_words(told, ceilings),
-        Axis("ceiling", "mm2", "log"),
-        Axis(told.goal.name, told.goal.unit, "log"),
+        Axis("ceiling", "mm²", "log"),
+        told.axis(),
         tuple(series),
     )
     return Section("ceilings", "Ceilings on the area", (chart, _sweep_table(told, ceilings, names)))
@@ -225,16 +225,16 @@ def _sweep_words(told: Told, ceilings: Sequence[Mapping[str, Any]]) -> str:
     if first is None or last["objective"] is None:
         return "No ceiling has a chip."
     return (
-        f"From {told.objective(first['objective'], 4)} within {figure(first['budget'])} mm2 to"
-        f" {told.objective(last['objective'], 4)} within {figure(last['budget'])} mm2."
+        f"From {told.objective(first['objective'], 4)} within {figure(first['budget'])} mm² to"
+        f" {told.objective(last['objective'], 4)} within {figure(last['budget'])} mm²."
     )
 
 
 def _sweep_table(told: Told, ceilings: Sequence[Mapping[str, Any]], names: list[str]) -> Table:
     columns = (
-        Column("ceiling", "mm2", number=True),
+        Column("ceiling", "mm²", number=True),
         Column("chosen chip"),
-        Column("area", "mm2", number=True),
+        Column("area", "mm²", number=True),
         Column("objective", told.goal.unit, number=True),
         Column("gap to the bound", number=True),
         Column("found by"),

@@ -90,19 +90,19 @@ def steps_table(told: Told) -> Table:
         Column("step", number=True),
         Column("bought"),
         Column("given back"),
-        Column("area added", "mm2", number=True),
-        Column("area then", "mm2", number=True),
+        Column("area added", "mm²", number=True),
+        Column("area then", "mm²", number=True),
         Column("drop, predicted", told.goal.unit, number=True),
     ]
     columns += [Column("drop, evaluated", told.goal.unit, number=True)] if evaluated else []
     columns += [
-        Column("price: drop per mm2", number=True),
+        Column("price: drop for each mm²", told.goal.unit, number=True),
         Column("objective then", told.goal.unit, number=True),
     ]
     rows = tuple(_row(told, bought, evaluated) for bought in told.ceiling["purchases"])
     size = "all of them" if len(rows) > 1 else "it"
     says = (
-        f"A drop is what {told.goal.name} falls by; the price of a step is its drop for each mm2."
+        f"A drop is what {told.goal.name} falls by; the price of a step is its drop for each mm²."
         " A negative area is one that the step frees: such a step has no price."
     )
     if evaluated:
@@ -138,13 +138,27 @@ def _reason(told: Told, bought: Mapping[str, Any]) -> tuple[str, Cell]:
     effects, walls = _effects(told, bought), _walls(mechanism)
     parts = [*effects, *walls]
     if bought["area"] is not None and bought["area"] < 0:
-        parts.insert(0, f"it frees {figure(-bought['area'], 4)} mm2")
+        parts.insert(0, f"it frees {figure(-bought['area'], 4)} mm²")
     if not (effects and walls):
-        parts += [sentence.partition("; before, ")[0] for sentence in mechanism[:REASONS]]
+        parts += _designs(bought, mechanism)
     if not mechanism and not effects:
         parts.append(_unchanged(bought))
     text = "; ".join(parts)
     return name, Cell(f"{text[:1].upper()}{text[1:]}.")
+
+
+def _designs(bought: Mapping[str, Any], mechanism: Sequence[str]) -> list[str]:
+    """Designs that are others now, and in a word those that stay and cost something else."""
+    changed = [m.partition("; before, ")[0] for m in mechanism if KEEPS not in m]
+    found = changed[:REASONS]
+    if len(changed) < len(mechanism):
+        which = "the other designs stay" if changed else "the designs stay as they are"
+        found.append(f"{which}, what they cost changes by {listed(list(bought['fields']))}")
+    return found
+
+
+KEEPS: Final = " keeps its design"
+"""In sentences of designs that a purchase leaves as they are (``walls.mechanism``)."""
 
 
 def _plain(told: Told, mechanism: Sequence[str]) -> list[str]:
@@ -224,7 +238,7 @@ def _prices(told: Told) -> tuple[Block, ...]:
         top = max(priced, key=lambda b: b["price"])
         says = (
             f"The most was gained per area by step {top['round']}"
-            f" ({told.fields.steps(top['fields'])}): {figure(top['price'], 4)} per mm2."
+            f" ({told.fields.steps(top['fields'])}): {figure(top['price'], 4)} per mm²."
         )
         if len(priced) < len(bought):
             says += f" {counted(len(bought) - len(priced), 'step')} freed area and has no price."
@@ -234,7 +248,7 @@ def _prices(told: Told) -> tuple[Block, ...]:
                 "The price of each step",
                 says,
                 Axis("step", low=0.5, high=bought[-1]["round"] + 0.5),
-                Axis("drop of the objective per mm2", told.goal.unit, "log"),
+                told.axis("drop for each mm²"),
                 (Series("steps", points, "points", "modelled", lead=True),),
             )
         )

@@ -57,7 +57,7 @@ def _staircase(told: Told, stairs: Mapping[str, Any]) -> Chart:
             Point(
                 s["value"] / scale,
                 s["objective"],
-                f"{name} {told.fields.value(name, s['value'])}, {figure(s['area'], 4)} mm2",
+                f"{name} {told.fields.value(name, s['value'])}, {figure(s['area'], 4)} mm²",
                 origin=origin,
             )
             for s in stairs[key]
@@ -76,7 +76,7 @@ def _staircase(told: Told, stairs: Mapping[str, Any]) -> Chart:
         f"The staircase of {name}",
         _staircase_words(told, stairs),
         Axis(name, unit, "log" if least > 0 else "linear"),
-        Axis(told.goal.name, told.goal.unit, "log"),
+        told.axis(),
         tuple(series),
         tuple(lines),
     )
@@ -110,7 +110,7 @@ def _staircase_words(told: Told, stairs: Mapping[str, Any]) -> str:
             dear = ""
             budget = told.ceiling["budget"]
             if budget is not None and best["area"] > budget:
-                dear = f", but that chip has {figure(best['area'], 4)} mm2, over the ceiling"
+                dear = f", but that chip has {figure(best['area'], 4)} mm², over the ceiling"
             parts.append(
                 f"{told.fields.value(name, best['value'])} would be"
                 f" {percent(1 - best['objective'] / now)} better{dear}"
@@ -144,7 +144,7 @@ def _offered(told: Told) -> tuple[Block, ...]:
         Column("moved"),
         Column("how it was weighed"),
         Column("objective", told.goal.unit, number=True),
-        Column("area", "mm2", number=True),
+        Column("area", "mm²", number=True),
         Column("round bought"),
     )
     says = (

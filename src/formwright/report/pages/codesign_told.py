@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from formwright.report.page import Cell, Evidence, Origin
+from formwright.report.page import Axis, Cell, Evidence, Origin
 from formwright.report.pages.study_sources import Kept
 from formwright.report.pages.study_words import NOTHING, Fields, figure, percent, unit
 
@@ -14,7 +14,7 @@ METHODS: Final[Mapping[str, str]] = {
     "software-only": "software, on the start",
     "hardware-only": "a chip, for the reference's software",
     "sequential": "the best software of the start, then a chip for it",
-    "wall-relaxation": "walls one by one, the most gained per mm2 first",
+    "wall-relaxation": "walls one by one, the most gained per mm² first",
     "coupled": "the same, pairs of walls screened too",
     "sets": "sets of walls that pay only together, and fields that change costs",
     "random": "chips drawn at random, each with its best software",
@@ -47,6 +47,12 @@ class Told:
     goal: Goal
     time: str
     energy: str
+
+    def axis(self, name: str = "") -> Axis:
+        """Of the objective, or of what is in its unit: the unit stands once, in the name, since it
+        is as long as a number."""
+        name = name or self.goal.name
+        return Axis(f"{name}, {self.goal.unit}" if self.goal.unit else name, "", "log")
 
     @property
     def result(self) -> Mapping[str, Any]:
@@ -94,7 +100,7 @@ def told_of(kept: Kept) -> Told:
 def _goal(goal: str, time: str, energy: str) -> Goal:
     match goal:
         case "energy-delay":
-            joined = f"{energy} x {time}" if time and energy else ""
+            joined = f"{energy}·{time}" if time and energy else ""
             return Goal(
                 "energy times delay",
                 joined,
@@ -117,9 +123,9 @@ def _goal(goal: str, time: str, energy: str) -> Goal:
 
 
 def under(ceiling: Mapping[str, Any]) -> str:
-    """``within 40 mm2``."""
+    """``within 40 mm²``."""
     budget = ceiling["budget"]
-    return "without a ceiling on the area" if budget is None else f"within {figure(budget)} mm2"
+    return "without a ceiling on the area" if budget is None else f"within {figure(budget)} mm²"
 
 
 def exact(value: str | float | None) -> float | None:

@@ -11,6 +11,7 @@ _DIMENSIONS: Final[Mapping[str, Dimension]] = {d: d for d in get_args(Dimension)
 _PLAIN: Final = 1e7
 """Numbers from here on are written with an exponent."""
 _SMALL: Final = 1e-4
+_RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 NOTHING: Final = 1e-6
 """Gaps below it are what rounding bounds down leaves."""
@@ -27,7 +28,7 @@ UNITS: Final[Mapping[str, str]] = {
 
 
 def figure(value: float | None, digits: int = 5) -> str:
-    """``1.5068e9``, ``917,504``, ``9.2553``; ``-`` where there is none."""
+    """``1.5068×10⁹``, ``917,504``, ``9.2553``; ``-`` where there is none."""
     if value is None:
         return "-"
     if value == 0:
@@ -35,7 +36,8 @@ def figure(value: float | None, digits: int = 5) -> str:
     if abs(value) >= _PLAIN or abs(value) < _SMALL:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         short = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        return f"{short}e{int(exponent)}"
+        raised = f"10{str(int(exponent)).translate(_RAISED)}"
+        return raised if short == "1" else f"{short}×{raised}"
     if float(value).is_integer():
         return f"{int(value):,}"
     text = f"{value:.{digits}g}"
