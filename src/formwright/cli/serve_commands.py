@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -39,7 +38,7 @@ def serve(
         raise fail(
             f"the live page needs the package {error.name}", hint="pip install 'formwright[serve]'"
         ) from None
-    script = (files("formwright.report.html") / "page.js").read_text(encoding="utf-8")
+    from formwright.report.html.document import script
 
     def ready(address: str, runs: list[str]) -> None:
         if json_:

@@ -22,13 +22,13 @@ KEPT: Final = 4
 @dataclass(frozen=True, slots=True)
 class Maker:
     """``make(folder, address)`` is the report of a folder as HTML, whose figures lead to files
-    below ``address``; ``script`` is the only text of it that a browser may run.
+    below ``address``; ``script()`` is the only text of it that a browser may run.
 
     ``make`` raises ``InputError`` where there is nothing to report yet.
     """
 
     make: Callable[[Path, str], str]
-    script: str
+    script: Callable[[], str]
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Reports:
             self.kept[key] = html
             if len(self.kept) > KEPT:
                 self.kept.popitem(last=False)
-        policy = report_policy(self.maker.script)
+        policy = report_policy(self.maker.script())
         return HTMLResponse(html, headers={"content-security-policy": policy})
 
     def _made(self, run: Watched) -> str:
