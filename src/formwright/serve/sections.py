@@ -180,7 +180,12 @@ def _templates(tally: Tally, file: str) -> Table:
 
 
 def _steps(tally: Tally) -> Table:
-    columns = (Column("step"), Column("entries", number=True), Column("the last"), Column("at"))
+    columns = (
+        Column("step"),
+        Column("entries", number=True),
+        Column("the last"),
+        Column("at", number=True),
+    )
     rows = tuple(
         (Cell(name), Cell(str(s.count), s.count), Cell(s.last[:80]), Cell(s.time[11:19]))
         for name, s in tally.stages.items()
@@ -189,7 +194,12 @@ def _steps(tally: Tally) -> Table:
 
 
 def _latest(tally: Tally, file: str) -> Table:
-    columns = (Column("entry", number=True), Column("at"), Column("step"), Column("says"))
+    columns = (
+        Column("entry", number=True),
+        Column("at", number=True),
+        Column("step"),
+        Column("says"),
+    )
     rows = tuple(
         (
             Cell(str(line.number), line.number, Origin(file, str(line.number))),
