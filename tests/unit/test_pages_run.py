@@ -13,9 +13,10 @@ from scipy.stats import spearmanr
 from formwright.base.diagnostics import InputError
 from formwright.report.html import html_of
 from formwright.report.page import Bars, Chart, Distributions, Drawing, Graph, Table
-from formwright.report.pages.entries import Book, read_entries, shortened
+from formwright.report.pages.entries import MOST_TEXT, Book, read_entries, shortened
 from formwright.report.pages.run_facts import run_facts
 from formwright.report.pages.run_page import run_page
+from formwright.report.pages.run_prediction import MOST_POINTS
 from formwright.report.pages.runs_page import runs_page
 from formwright.report.pages.units import rank
 from made_proofs import refuted
@@ -265,6 +266,71 @@ def test_ranks_are_spearmans(left: list[float], right: list[float]) -> None:
 def test_ranks_of_nothing_are_none() -> None:
     assert rank([1.0, 2.0], [1.0, 2.0]) is None
     assert rank([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_many_candidates_are_all_counted_and_listed(tmp_path: Path, count: int) -> None:
+    folder = written(tmp_path, many(count))
+    page = run_page(folder)
+    shown = {
+        bar.name: bar.parts[0].value for b in blocks(page) if isinstance(b, Bars) for bar in b.bars
+    }
+    wrong, broken = 2 * count // 50, count // 50
+    assert shown["chosen by the solver"] == count
+    assert shown["built"] == count - broken
+    assert shown["validated"] == shown["measured"] == count - broken - wrong
+    assert len(table(page, "Designs of one").rows) == count
+    assert len(table(page, "What was lost").rows) == wrong + broken
+    assert sum(map(len, page.entries.values())) <= MOST_TEXT
+    chart = next(
+        b for b in blocks(page) if isinstance(b, Chart) and b.title.startswith("Predicted")
+    )
+    assert sum(len(s.points) for s in chart.series) <= MOST_POINTS
+
+
+def many(count: int, per: int = 50) -> list[dict[str, Any]]:
+    """A journal of ``count`` designs: of fifty two are wrong and one does not build."""
+    found: list[tuple[str, Any]] = [
+        ("problem", {"version": "0", "problem": "", "contract": "", "templates": {}}),
+        ("about", {"problem": "many", "workloads": {"one": {"M": 1}}, "objective": "latency"}),
+    ]
+    for turn in range(count // per):
+        keys = [f"{turn * per + n:016x}" for n in range(per)]
+        designs = [
+            {
+                "key": k,
+                "template": f"t{n % 9}",
+                "assignment": {"A": n, "B": turn},
+                "predicted": 1e-4,
+            }
+            for n, k in enumerate(keys)
+        ]
+        found.append((f"solve/one/{turn}", {"designs": designs, "solutions": {}}))
+        found += [
+            (f"build/{k}", {"error": "no"} if n == 0 else {"seconds": 1.0})
+            for n, k in enumerate(keys)
+        ]
+        found += [
+            (f"validate/one/{k}", {"verdict": "held" if n % 20 else "refuted", "message": "m"})
+            for n, k in enumerate(keys)
+            if n != 0
+        ]
+        timed = {"seconds": {"median": 2e-4, "low": 1e-4, "high": 3e-4}, "memory_bytes": 64}
+        found.append(
+            (f"measure/one/{turn}", {"programs": {k: timed for n, k in enumerate(keys) if n % 20}})
+        )
+    return [{"schema": 1, "time": "", "key": k, "data": d} for k, d in found]
+
+
+def test_the_time_that_went_is_that_of_the_entries() -> None:
+    data = lines(ATTENTION)
+    page = run_page(KEPT / "decode-attention")
+    bars = next(b for b in blocks(page) if isinstance(b, Bars) and b.title == "Where the time went")
+    shown = {bar.name: bar.parts[0].value for bar in bars.bars}
+    built = [e["data"]["seconds"] for e in data if e["key"].startswith("build/")]
+    held = [e["data"]["seconds"] for e in data if e["key"].startswith("validate/")]
+    assert shown["building"] == pytest.approx(sum(built))
+    assert shown["validating"] == pytest.approx(sum(held))
 
 
 def test_words_of_a_candidate_reach_no_page_as_markup(tmp_path: Path) -> None:

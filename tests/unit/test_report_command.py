@@ -59,8 +59,11 @@ def test_several_runs_get_a_page_each_and_one_for_all(
     shown = json.loads(capsys.readouterr().out)
     assert shown["kind"] == "runs"
     pages = [whole / "report.html", whole / "one" / "report.html", whole / "two" / "report.html"]
-    assert shown["reports"] == [str(p) for p in pages]
+    assert shown["report"] == str(pages[0])
+    assert set(shown["reports"]) == {str(p) for p in pages}
     assert all(p.is_file() for p in pages)
+    for name in ("one", "two"):
+        assert f'href="./{name}/report.html"' in pages[0].read_text()
 
 
 @pytest.mark.parametrize(

@@ -111,8 +111,8 @@ def report(
 
     found = find(subject)
     several = runs_in(found.place)[0] if found.kind == "runs" and out is None else ()
-    wanted = [(out or target(found), found)]
-    wanted += [(target(one), one) for one in map(find, map(str, several))]
+    wanted = [(target(one), one) for one in map(find, map(str, several))]
+    wanted.append((out or target(found), found))  # Last: it links to the pages that there are.
     pages: list[tuple[Path, Page]] = []
     with status_line(quiet) as say:
         for done, (path, one) in enumerate(wanted):
@@ -120,12 +120,12 @@ def report(
             try:
                 page = _placed(page_of(one, say), one, path)
             except InputError:
-                if done == 0:
+                if one is found:
                     raise
-                continue  # The first page, of all runs, says what is wrong with this one.
+                continue  # The page of all runs says what is wrong with this one.
             write_text(path, html_of(page))
             pages.append((path, page))
-    main, page = pages[0]
+    main, page = pages[-1]
     if json_:
         shown = {"schema": 1, "kind": page.kind, "title": page.title, "report": str(main)}
         emit_json(shown | {"answer": list(page.answer), "reports": [str(p) for p, _ in pages]})

@@ -12,6 +12,7 @@ from formwright.report.page import (
     Cell,
     Column,
     Facts,
+    Origin,
     Page,
     Part,
     Section,
@@ -91,7 +92,7 @@ def _table(found: list[RunFacts]) -> Table:
             Column("outcome"),
         ),
         rows=tuple(_row(f, w) for f in found for w in f.workloads),
-        says="Each run's own page is `report.html` in its folder.",
+        says="The name of a run leads to its own page, `report.html` in its folder.",
     )
 
 
@@ -109,8 +110,10 @@ def _row(facts: RunFacts, w: Workload) -> tuple[Cell, ...]:
         outcome = Cell(told, standing="refuted", origin=book.origin(f"qualify/{w.name}"))
     else:
         outcome = Cell("not decided", standing="unresolved")
+    page = f"{facts.folder.name}/report.html"
+    there = (facts.folder / "report.html").is_file()
     return (
-        Cell(facts.name),
+        Cell(facts.name, origin=Origin(page) if there else None),
         Cell(w.name),
         Cell(extents_text(w.extents)),
         Cell("–" if w.winner is None else w.winner.template),
