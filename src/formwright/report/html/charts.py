@@ -21,7 +21,7 @@ from formwright.report.html.place import Place
 from formwright.report.html.scales import Scale, scale_of
 from formwright.report.html.tables import grid_html
 from formwright.report.html.words import heading_html, says_html, values_html
-from formwright.report.page import Cell, Chart, Column, Line, Point, Series, Table
+from formwright.report.page import Cell, Chart, Column, Evidence, Line, Point, Series, Table
 
 HEIGHT = 300
 """Pixels of a plot, without its axes."""
@@ -65,8 +65,9 @@ def chart_html(chart: Chart, place: Place) -> str:
     return (
         f'<figure class="block chart">{heading_html(chart.title, place)}'
         f"{says_html(chart.says, place)}{_legend_html(chart)}"
-        f'<p class="yname">{escaped(y.label)}</p><div class="plot">{y_axis_html(y, HEIGHT)}'
-        f'<div class="stage"><svg class="draw" height="{height}" role="img"'
+        f'<p class="yname">{escaped(y.label)}{evidence_html(_common(chart))}</p>'
+        f'<div class="plot">{y_axis_html(y, HEIGHT)}<div class="stage">'
+        f'<svg class="draw" height="{height}" role="img"'
         f' aria-labelledby="{place.at}-h" aria-describedby="{place.at}-s">'
         f"{across_html(y, HEIGHT)}{upright_html(x, TOP, TOP + HEIGHT)}"
         f'<svg y="{TOP}" width="100%" height="{HEIGHT}" viewBox="0 0 {WIDE} {HEIGHT}"'
@@ -194,10 +195,18 @@ def _labelled(
     return [(s.x, s.down, s.point.label) for s in spots if s.point.label]
 
 
+def _common(chart: Chart) -> Evidence | None:
+    """What all of several series rest on: said once, at the axis."""
+    found = {s.evidence for s in chart.series}
+    return found.pop() if len(found) == 1 and len(chart.series) > 1 else None
+
+
 def _legend_html(chart: Chart) -> str:
     """Every series and line by name, with a piece of it."""
+    common = _common(chart)
     items = [
-        f"<li>{swatch_html(n, s, _dash(n))}{escaped(s.name)}{evidence_html(s.evidence)}</li>"
+        f"<li>{swatch_html(n, s, _dash(n))}{escaped(s.name)}"
+        f"{'' if common else evidence_html(s.evidence)}</li>"
         for n, s in enumerate(chart.series)
     ]
     items += [
