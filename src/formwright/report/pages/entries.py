@@ -206,7 +206,7 @@ class Book:
         return dict(self._texts)
 
     def _kept(self, origin: Origin, value: Any) -> Origin:
-        if origin not in self._asked:
+        if origin not in self._asked and self._size < MOST_TEXT - MOST_ENTRY:
             self._asked.add(origin)
             self._put(origin, shortened(value))
         return origin

@@ -265,8 +265,9 @@ def _record(folder: Path, artifact: str) -> Mapping[str, Any]:
 def _designs(book: Book, workload: str, known: Mapping[str, str]) -> tuple[Design, ...]:
     """Every design that the solver chose, once, with what became of it."""
     found: dict[str, Design] = {}
+    began = [book.place(key) for key in book.keys("go/")]
     for step in book.keys(f"solve/{workload}/"):
-        group, fresh = _group(book, step), []
+        group, fresh = _group(sum(n < book.place(step) for n in began), step), []
         for data in map(mapping, items(at(book.data(step), "designs"))):
             name, assignment = words(data, "template"), mapping(data.get("assignment"))
             key = words(data, "key") or _key(book, known.get(name, ""), assignment)
@@ -290,9 +291,8 @@ def _designs(book: Book, workload: str, known: Mapping[str, str]) -> tuple[Desig
     return tuple(found.values())
 
 
-def _group(book: Book, step: str) -> str:
-    """The generation in which a round was, by the order of the journal; without any the round."""
-    began = sum(e.key.startswith("go/") for e in book.entries[: book.place(step)])
+def _group(began: int, step: str) -> str:
+    """The generation in which a round was: how many had begun; without any the round."""
     if began:
         return f"generation {began}"
     last = step.rpartition("/")[2]
