@@ -50,7 +50,13 @@ def commands(example: Example) -> list[Command]:
             assert found, f"{example.file}:{example.line}: output before a command"
             last = found[-1]
             found[-1] = Command(last.text, last.status, (*last.shown, line.rstrip()))
-    return found
+    return [Command(c.text, c.status, _without_end(c.shown)) for c in found]
+
+
+def _without_end(shown: tuple[str, ...]) -> tuple[str, ...]:
+    """The lines up to the last one that is not empty."""
+    end = max((n for n, line in enumerate(shown, start=1) if line), default=0)
+    return shown[:end]
 
 
 def printed(command: Command, folder: Path) -> tuple[int, str]:
@@ -123,4 +129,4 @@ def rewritten(example: Example, outputs: list[str]) -> str:
 
 
 def _lines(output: str) -> list[str]:
-    return [line.rstrip() for line in output.strip("\n").splitlines()]
+    return [line.rstrip() for line in output.rstrip("\n").splitlines()]
