@@ -4,6 +4,7 @@ import ctypes
 import shutil
 import sys
 import threading
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -43,12 +44,25 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=list(CASES))
+LATER = {"wide_rows", "plain", "clang"}
+"""Other sizes, targets and compilers of a program that is here."""
+
+
+@cache
+def built_once(case: str, root: Path) -> Library:
+    name, assignment, target, compiler = CASES[case]
+    return built(name, assignment, root / case, target, compiler)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(c, marks=pytest.mark.slow) if c in LATER else c for c in CASES],
+)
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Library:
-    name, assignment, target, compiler = CASES[request.param]
+    compiler = CASES[request.param][3]
     if compiler is not None and shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
-    return built(name, assignment, tmp_path_factory.mktemp(request.param), target, compiler)
+    return built_once(request.param, tmp_path_factory.getbasetemp())
 
 
 def check(library: Library, m: int, n: int, k: int, threads: int, ahead: bool = False) -> None:
@@ -74,7 +88,7 @@ def test_products_of_integers_are_exact(library: Library, shape: tuple[int, int,
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return built("packed_gemm", SMALL, tmp_path_factory.mktemp("packed"))
+    return built_once("packed", tmp_path_factory.getbasetemp())
 
 
 def test_threads_do_not_change_a_bit(packed: Library) -> None:

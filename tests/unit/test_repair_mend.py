@@ -37,7 +37,7 @@ def slipped(name: str) -> str:
     return text.replace(old, old.removesuffix(" clip") if new is None else new)
 
 
-SLOW = {"a precondition", "a barrier", "an index"}
+SLOW = {"a precondition", "a barrier", "an index", "an axis"}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from effort import thinned
 from formwright.base.source import Source
 from formwright.ir.inline import inlined
 from formwright.ir.program import Apply, Par, Read
@@ -215,7 +216,7 @@ def asynchronous(wait_first: bool) -> Template:
     return inlined(parse(Source("async.fw", text)))
 
 
-@pytest.mark.parametrize("wait_first", [False, True])
+@pytest.mark.parametrize("wait_first", thinned([False, True], 2))
 def test_p9_groups_in_flight(wait_first: bool) -> None:
     """``wait G`` with G <= P (load, wait, barrier) and G <= P-1 (wait, barrier, load)."""
     template = asynchronous(wait_first)
