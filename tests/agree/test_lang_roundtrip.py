@@ -14,13 +14,13 @@ from formwright.ir.expr import Expr
 from formwright.ir.inline import inlined
 from formwright.ir.show import show_expr
 from formwright.ir.template import Template
-from formwright.lang import load, parse, parse_expression, shipped
+from formwright.lang import load_source, parse, parse_expression, shipped
 from formwright.lang.comments import format_source
 from formwright.lang.format import format_template
 
 NAMES = ("a", "b", "chip.x")
 STEP = Path(__file__).parent.parent / "language" / "ok_step_forms.fw"
-TEXTS = [*(load(name)[0].text for name in shipped()), STEP.read_text()]
+TEXTS = [*(load_source(name).text for name in shipped()), STEP.read_text()]
 PIECES = [re.findall(r"\w+|[ \n]+|[^\w\s]", text) for text in TEXTS]
 WORDS = sorted({piece for pieces in PIECES for piece in pieces})
 ODD = ("\0", "\t", "\r", "\x85", "\ud800", "é", '"', "(", "[", "{", "1e9", "..", "max=", "\ufeff")
