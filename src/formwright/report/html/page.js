@@ -77,9 +77,11 @@
 
     if (rows.length > 2) {
       heads.forEach((head, column) => {
-        const button = make("button", { type: "button" }, ...head.childNodes);
+        const word = head.querySelector(".ev");
+        const named = [...head.childNodes].filter((node) => node !== word);
+        const button = make("button", { type: "button" }, ...named);
         button.addEventListener("click", () => sort(column));
-        head.append(button);
+        head.replaceChildren(button, ...(word ? [" ", word] : []));
       });
     }
     if (rows.length <= shown && box.dataset.filter === undefined) return;
