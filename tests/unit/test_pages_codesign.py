@@ -132,7 +132,7 @@ def test_every_ceiling_is_told(page: Page) -> None:
     assert section(page, "others").blocks
 
 
-@pytest.mark.parametrize("name", ["2026-11-30", "2026-11-30-methods"])
+@pytest.mark.parametrize("name", ["2026-11-30", "2026-11-30-methods", "2026-11-30-steps"])
 def test_a_kept_study_of_an_earlier_version_is_read(name: str) -> None:
     """Packed journals, and results without the fields that were added since."""
     page = codesign_page(KEPT / name)
@@ -152,6 +152,27 @@ def test_reasons_of_the_kept_study_name_walls_and_what_they_lacked() -> None:
     assert "16 was there, 32 is needed" in third
     table = of_kind(page, Table, "What each step made possible")
     assert len(table.rows) == 28
+
+
+def test_a_reader_of_the_gemmini_study_finds_the_five_answers() -> None:
+    """Which chip, what it costs, why each step, how far from the best, from what."""
+    page = codesign_page(KEPT / "2026-11-30-steps")
+    chosen, worth, near, bought, grounds = page.answer
+    assert "array 128, scratchpad 132 KiB, accumulator 384 KiB" in chosen
+    assert "9.255 mm² (modelled)" in chosen
+    assert "1.506832×10⁹ µJ·cycles (modelled" in worth
+    assert "no chip of the library's 134,217,728 combinations" in near
+    assert "9 steps" in bought
+    assert "3 templates, whose programs are proved right" in grounds
+    why = next(b for b in section(page, "steps").blocks if isinstance(b, Facts)).items
+    assert len(why) == 9
+    assert all("energy" in cell.text or "Energy" in cell.text for _, cell in why)
+    third = dict(why)["Why step 3: array 16 → 32"].text
+    assert "Time 2,966,528 → 1,654,784 cycles (-44 %)" in third
+    bars = of_kind(page, Bars, "area by part")
+    assert sum(p.value for b in bars.bars for p in b.parts) == pytest.approx(9.255256)
+    charts = [b.title for b in section(page, "walls").blocks if isinstance(b, Chart)]
+    assert charts == [f"The staircase of {n}" for n in ("array", "scratchpad", "accumulator")]
 
 
 def test_words_of_a_study_are_text_in_the_page(tmp_path: Path) -> None:

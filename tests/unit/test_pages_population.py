@@ -55,14 +55,14 @@ def page(population: Population) -> Page:
 
 def test_the_answer_counts_what_is_kept(page: Page) -> None:
     well_formed(page)
-    assert page.answer[0].startswith("3 templates: 2 proved under the rules of now and 1 on the")
+    assert page.answer[0].startswith("3 templates: 2 proved under the rules of now; 1 on the")
     assert page.answer[1].startswith("They are of 1 problem and make 2 niches")
     assert page.answer[2] == "3 figures (measured) are kept of them, on 2 chips."
     rows = of_kind(page, Table, "All templates").rows
     assert [r[0].text for r in rows] == ["rows", "split", "source"]
     assert [r[4].evidence for r in rows] == ["proved", "proved", None]
     assert rows[2][4].standing == "unresolved"
-    assert [r[7].value for r in rows] == [2.0, 1.0, None]
+    assert [r[6].value for r in rows] == [2.0, 1.0, None]
 
 
 def test_figures_of_two_chips_are_not_compared(page: Page) -> None:

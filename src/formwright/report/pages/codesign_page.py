@@ -118,7 +118,7 @@ def _bought(told: Told) -> str:
         text = f"`{method}` gets there from the start in {steps}"
     else:
         text = f"`{method}` goes {steps} from the start, to another chip"
-    if gains and total > 0:
+    if len(gains) > 1 and total > 0:
         most = [
             f"{told.fields.steps(b['fields'])} ({percent(b['predicted'] / total)} of the gain)"
             for b in gains[:2]

@@ -37,29 +37,23 @@ def chip_section(told: Told) -> Section:
             Cell(name),
             Cell(told.fields.value(name, told.result["start"][name]), told.result["start"][name]),
             Cell(told.fields.value(name, found["chip"][name]), found["chip"][name], origin),
-            Cell(_menu(told, about.get(name))),
-            Cell(about.get(name, {}).get("meaning") or "-"),
         )
         for name in told.fields.choices
     )
-    columns = (
-        Column("field"),
-        Column("start", number=True),
-        Column("chosen", number=True),
-        Column("menu"),
-        Column("what it is"),
-    )
+    columns = (Column("field"), Column("start", number=True), Column("chosen", number=True))
     blocks: list[Block] = [Table("The chip that was chosen", columns, rows)]
+    meaning = tuple((n, Cell(_meaning(told, about[n]))) for n in told.fields.choices if n in about)
+    if meaning:
+        blocks.append(Facts(meaning))
     if found.get("area_parts"):
         blocks.append(_areas(told))
     return Section("chip", "The chip and its area", tuple(blocks))
 
 
-def _menu(told: Told, field: Mapping[str, Any] | None) -> str:
-    if field is None:
-        return "-"
+def _meaning(told: Told, field: Mapping[str, Any]) -> str:
     low, high = (told.fields.value(field["name"], field[n]) for n in ("least", "most"))
-    return f"{low} to {high}, {counted(field['values'], 'value')}"
+    menu = f"{low} to {high}, {counted(field['values'], 'value')}"
+    return f"{field['meaning']}; {menu}" if field["meaning"] else menu
 
 
 def _areas(told: Told) -> Bars:
@@ -273,8 +267,10 @@ def _bound_words(told: Told) -> str:
     bound = told.ceiling["bound"]
     if bound is None:
         return "none was computed"
-    closed = [m for m in told.ceiling["methods"] if m["bound"] is not None and m["objective"]]
-    by = listed([m["method"] for m in closed]) or "a search of its own from the best chip"
+    number = told.ceiling["entries"].get("bound")
+    known = number is not None and number < len(told.kept.entries)
+    by = told.kept.entries[number].key.rpartition("/")[2] if known else "joint"
+    by = "joint" if by == "joint" else "from the best chip that was known"
     return (
         f"{told.objective(bound, 10)}, by branch and bound over boxes of chips ({by}); ends are"
         " rounded down, so it is never too high"

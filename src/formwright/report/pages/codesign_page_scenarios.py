@@ -99,7 +99,7 @@ def _works(told: Told, scenario: Mapping[str, Any]) -> list[Block]:
             for d in designs
         )
         says = (
-            f"{figure(total)} {unit} in all; {top['work']} takes"
+            f"{' '.join((figure(total), unit)).strip()} in all; {top['work']} takes"
             f" {percent(top[key] * top['count'] / total)} of it."
         )
         title = f"{name[:1].upper()}{name[1:]} of {scenario['name']} by kernel (modelled)"

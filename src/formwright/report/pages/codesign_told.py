@@ -188,8 +188,6 @@ def gap_words(told: Told) -> str:
         least += f" {under(told.ceiling)}"
     least += f", with any software of the templates, is below {bound}"
     if gap < NOTHING:
-        return (
-            f"It is the best possible in this model. {least}: a gap of {figure(gap, 1)}, which is"
-            " rounding."
-        )
+        left = f": a gap of {figure(gap, 1)}, which is rounding" if gap else ""
+        return f"It is the best possible in this model. {least}{left}."
     return f"It is at most {percent(gap)} above the best possible in this model. {least}."

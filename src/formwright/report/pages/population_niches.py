@@ -51,7 +51,7 @@ def _table(kept: Kept, groups: Sequence[Sequence[Entry]]) -> Table:
         Column("templates", number=True),
         Column("admitted", number=True),
         Column("best template"),
-        Column("its best over the best of all", number=True),
+        Column("over the best", number=True),
         Column("what its structure has that another of the problem lacks"),
     )
     rows = tuple(_row(kept, group, groups) for group in groups)

@@ -83,7 +83,7 @@ def _answer(kept: Kept) -> tuple[str, ...]:
     niches = {e.niche for e in kept.entries if e.niche}
     problems = {e.problem for e in kept.entries if e.problem}
     found = [
-        f"{counted(len(kept.entries), 'template')}: {listed(parts)}.",
+        f"{counted(len(kept.entries), 'template')}: {'; '.join(parts)}.",
         f"They are of {counted(len(problems), 'problem')} and make {counted(len(niches), 'niche')}:"
         " templates of one problem and one structure share a niche, and nothing is thrown out.",
     ]
@@ -121,19 +121,17 @@ def _templates(kept: Kept) -> Section | None:
         Column("problem"),
         Column("niche"),
         Column("standing"),
-        Column("came by"),
         Column("figures", number=True),
-        Column("best over the best of all", number=True),
+        Column("over the best", number=True),
         Column("since"),
     )
     rows = tuple(
         (
             Cell(e.name, origin=kept.row("entries", e.digest)),
-            Cell(e.digest[:12]),
+            Cell(e.digest[:8]),
             Cell(kept.problem(e)),
             Cell(kept.niche(e)),
             _standing(kept, e.digest),
-            Cell(_came(kept, e.digest)),
             Cell(str(len(kept.of(e.digest))), len(kept.of(e.digest))),
             _best(kept, e.digest),
             Cell(e.created[:16].replace("T", " ")),
@@ -141,7 +139,7 @@ def _templates(kept: Kept) -> Section | None:
         for e in kept.entries
     )
     says = (
-        "Best over the best of all: the smallest ratio of a figure to the best one of the same"
+        "Over the best: the smallest ratio of a figure to the best one of the same"
         " workload, machine, threads and kind; 1 is the best there is."
     )
     return Section(

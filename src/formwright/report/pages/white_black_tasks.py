@@ -131,13 +131,10 @@ def _curves(kept: Kept, task: Data) -> list[Block]:
             if run is None or not run["curve"]:
                 continue
             origin = kept.entry(run["entry"])
-            points = [
-                Point(float(step[at]), step[2], f"{figure(step[2] * MICRO, 4)} µs", origin=origin)
-                for step in run["curve"]
-            ]
+            points = [Point(float(step[at]), step[2], origin=origin) for step in run["curve"]]
             end = float(run["evaluations"] if at == 0 else run["spent"])
             if end > points[-1].x:
-                points.append(Point(end, points[-1].y, "the search ended", origin=origin))
+                points.append(Point(end, points[-1].y, origin=origin))
             lead = row["searcher"] == "flow"
             series.append(Series(row["searcher"], tuple(points), "steps", "measured", lead))
         if series:
