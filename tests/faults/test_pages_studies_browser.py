@@ -20,7 +20,7 @@ def pages() -> dict[str, Page]:
     population = open_population(":memory:")
     add_texts(population, ["gemv_rows", "softmax_rows"])
     return {
-        "gemmini-bert": codesign_page(STUDIES / "gemmini-bert" / "2026-11-30"),
+        "gemmini-bert": codesign_page(STUDIES / "gemmini-bert" / "2026-11-30-steps"),
         "gemmini-methods": codesign_page(STUDIES / "gemmini-bert" / "2026-11-30-methods"),
         "white-black": white_black_page(STUDIES / "white-black" / "2026-11-30"),
         "population": population_page(population, "shipped.sqlite"),
