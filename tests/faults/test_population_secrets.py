@@ -70,13 +70,12 @@ def test_a_run_keeps_it_out_of_all_that_it_writes(
     postgresql: postgres.Server, tmp_path: Path
 ) -> None:
     url = postgresql.new_url()
-    root = Path(__file__).resolve().parents[2]
-    asked = ["examples/gemv.toml", "--agent", "library", "--generations", "1"]
+    asked = [str(clients.problem_file(tmp_path)), "--agent", "library", "--generations", "1"]
     places = ["--out", str(tmp_path / "out"), "--population", url]
     code = "from formwright.cli.start import main; main()"
     ran = subprocess.run(
         [sys.executable, "-c", code, "run", *asked, *places],
-        cwd=root,
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
