@@ -131,3 +131,16 @@ def test_l50_long_lists_of_parameters_are_broken() -> None:
     found = format_source(Source("t.fw", text))
     assert max(map(len, found.splitlines())) <= 100
     assert parse(Source("t.fw", found)) == parse(Source("t.fw", text))
+
+
+def test_equal_sources_are_read_once_and_faults_are_told_each_time() -> None:
+    source, template = load("gemv_rows")
+    assert parse(Source(source.name, source.text)) is template
+    # Messages point at the file: the same text of another name is another template.
+    other = parse(Source("mine.fw", source.text))
+    assert other == template
+    assert other.span is not None
+    assert other.span.file == "mine.fw"
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"wrong\.fw|scope"):
+            parse(Source("wrong.fw", "template x : operator -> mapping\n"))
