@@ -205,7 +205,10 @@ def every_block() -> tuple[Block, ...]:
         graph(),
         Drawing("Roofline", "The kernel is at 81 % of the roof.", SVG),
         Source("Template", "template t : operator -> mapping\n" + "  x" * 120 + "\n", "fw"),
-        Fold("More", (Text("Folded away."), table(3, title="Folded"), Facts((("a", Cell("b")),)))),
+        Fold(
+            "More of decode_attention_plain_apart_1753b954_and_a_name_without_end_or_hyphen",
+            (Text("Folded away."), table(3, title="Folded"), Facts((("a", Cell("b")),))),
+        ),
     )
 
 
