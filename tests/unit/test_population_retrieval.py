@@ -30,6 +30,12 @@ def population(new_place: Callable[[], str]) -> Population:
     return open_population(new_place(), clock=Clock("2026-01-01T00:00:00+00:00"))
 
 
+@pytest.fixture
+def in_memory() -> Population:
+    """For what is long to parse and the same on every store."""
+    return open_population(":memory:")
+
+
 def drawn(population: Population, **asked: object) -> list[str]:
     found = population.covering(GEMV, **asked)  # type: ignore[arg-type]
     return [c.entry.name for c in found]
@@ -111,20 +117,20 @@ def test_an_entry_proved_under_other_rules_comes_after_those_that_are_proved(
     ]
 
 
-def test_likeness_finds_the_structure_under_other_names(population: Population) -> None:
+def test_likeness_finds_the_structure_under_other_names(in_memory: Population) -> None:
     names = ("split_reduction_gemm", "direct_gemm", "softmax_rows", "decode_attention_heads")
     for name in names:
-        population.add_template(load(name)[0].text)
+        in_memory.add_template(load(name)[0].text)
     tiled = load("tiled_gpu_gemm")[1]
-    found = population.alike(tiled, shelf=True)
+    found = in_memory.alike(tiled, shelf=True)
     assert found[0].entry.name == "split_reduction_gemm"
     assert "wall shared_bytes" in found[0].shared
-    assert population.alike(tiled) == ()  # nothing is admitted
+    assert in_memory.alike(tiled) == ()  # nothing is admitted
     attention = operator("decode_attention").contract()
-    assert population.alike(attention, shelf=True)[0].entry.name == "decode_attention_heads"
+    assert in_memory.alike(attention, shelf=True)[0].entry.name == "decode_attention_heads"
     softmax = load("softmax_rows")[1]
-    assert "softmax_rows" not in [a.entry.name for a in population.alike(softmax, shelf=True)]
-    assert len(population.alike(softmax, shelf=True, limit=2)) == 2
+    assert "softmax_rows" not in [a.entry.name for a in in_memory.alike(softmax, shelf=True)]
+    assert len(in_memory.alike(softmax, shelf=True, limit=2)) == 2
 
 
 def test_a_chip_is_known_by_its_figures_and_not_by_its_name() -> None:
@@ -137,16 +143,16 @@ def test_a_chip_is_known_by_its_figures_and_not_by_its_name() -> None:
     assert key_of_values("a", values).digest == key_of_values("b", values).digest
 
 
-def test_what_is_drawn_is_what_matches_and_nothing_else(population: Population) -> None:
+def test_what_is_drawn_is_what_matches_and_nothing_else(in_memory: Population) -> None:
     """Rows are asked for by tensors and formula before any text is parsed: none is lost by it."""
     names = ("direct_gemm", "gemm_silu_panels_ahead", "gemm_int8_panels_ahead", "gemv_rows")
     names = (*names, "decode_attention_heads", "prefill_attention_blocks")
     loaded = [load(name) for name in names]
     for source, _ in loaded:
-        population.add_template(source.text)
+        in_memory.add_template(source.text)
     for name in ("gemm", "gemm_int8", "gemv", "decode_attention", "prefill_attention"):
         contract = operator(name).contract()
         claimed = {template.name for _, template in loaded if not matches(template, contract)}
-        drawn = {c.entry.name for c in population.covering(contract, shelf=True)}
+        drawn = {c.entry.name for c in in_memory.covering(contract, shelf=True)}
         assert drawn == claimed
         assert len(claimed) == 1
