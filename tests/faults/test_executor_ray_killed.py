@@ -32,6 +32,8 @@ candidates = 4
 rounds = 1
 seconds = 600
 """
+OPEN = {"RAY_AUTH_MODE": "disabled"}
+"""On 127.0.0.1 alone: a token in the home of whoever runs the tests does not count."""
 RUN = "import sys; from formwright.cli.main import run; sys.exit(run(sys.argv[1:]))"
 
 
@@ -52,7 +54,7 @@ def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
             stdout=out,
             stderr=out,
             start_new_session=True,
-            env=os.environ | {"XDG_CACHE_HOME": str(log.parent)},
+            env=os.environ | OPEN | {"XDG_CACHE_HOME": str(log.parent)},
         )
     try:
         until(lambda: "Ray runtime started" in log.read_text(), 240.0, log.read_text)
@@ -61,6 +63,12 @@ def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
         # It ends the processes of its cluster, and no others.
         process.send_signal(signal.SIGTERM)
         process.wait(120)
+
+
+@pytest.fixture(autouse=True)
+def _open(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in OPEN.items():
+        monkeypatch.setenv(name, value)
 
 
 def until(true: Callable[[], bool], seconds: float, told: Callable[[], str] = str) -> None:

@@ -210,7 +210,9 @@ def connect(address: str, cores: int | None = None) -> None:
             return
         except (ConnectionError, ValueError) as error:
             if address:
-                hint = "is it HOST:PORT of the head, and does `ray status` answer here?"
+                hint = (
+                    "is it HOST:PORT of the head? One with a token needs RAY_AUTH_MODE=token here"
+                )
                 raise fail(f"no Ray cluster at {address}: {error}", hint=hint) from None
     _started(cores, quiet)
 
