@@ -34,19 +34,21 @@ K = 40
 proposer = "openai"
 model = "smollm2-135m"
 address = "ADDRESS"
-generations = 2
+generations = 1
 """
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     process = subprocess.Popen(
-        [sys.executable, small_model.__file__], stdout=subprocess.PIPE, text=True
+        [sys.executable, small_model.__file__],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     assert process.stdout is not None
     try:
-        lines = iter(process.stdout.readline, "")
-        yield next(line.strip() for line in lines if line.startswith("http"))
+        yield process.stdout.readline().strip()
     finally:
         process.kill()
         process.wait()
@@ -65,7 +67,7 @@ def test_a_run_with_a_model_that_cannot_do_it(
     result = json.loads(shown)
     lines = [json.loads(line) for line in (out / "transcript.jsonl").read_text().splitlines()]
     assert [line["proposer"] for line in lines] == ["openai:smollm2-135m"] * len(lines)
-    assert len(lines) == result["agent"]["requests"] >= 2
+    assert len(lines) == result["agent"]["requests"] >= 1
     for reply in (line["reply"] for line in lines):
         spent = reply["spent"]
         assert spent["calls"] >= 1
