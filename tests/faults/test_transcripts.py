@@ -19,7 +19,9 @@ from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
 from formwright.cli.main import run
 from formwright.contract.operators import operator
-from formwright.flow import candidates
+from formwright.contract.problem import load_problem
+from formwright.flow import performing
+from formwright.flow.jobs import Build, Validate
 from formwright.flow.study_templates import last_proved
 from formwright.lang import parse
 
@@ -83,14 +85,16 @@ def test_a_replay_decides_as_the_run_did(
 ) -> None:
     before = entries(folder / "journal.jsonl")
 
-    def built(setting: Any, plan: Any) -> Any:
-        return before[f"build/{plan.key}"]
+    (workload,) = load_problem(folder / "problem.toml").workloads
 
-    def validated(setting: Any, workload: Any, library: Path) -> Any:
-        return before[f"validate/{workload.name}/{library.parent.name}"]
+    def built(job: Build, folder: Path, bench: Any) -> Any:
+        return before[job.folder]
 
-    monkeypatch.setattr(candidates, "_build", built)
-    monkeypatch.setattr(candidates, "_validate", validated)
+    def validated(job: Validate, folder: Path) -> Any:
+        return before[f"validate/{workload.name}/{Path(job.library).parent.name}"]
+
+    monkeypatch.setattr(performing, "built", built)
+    monkeypatch.setattr(performing, "validated", validated)
     same(folder, repeated(folder, tmp_path / "out"))
     shown = json.loads(capsys.readouterr().out)
     lineage = shown["agent"]["lineage"]

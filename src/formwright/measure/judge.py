@@ -56,8 +56,9 @@ def _near(output: Array, expected: Array, tolerance: Array) -> Mask:
         near = np.abs(off, out=off) <= tolerance
     if near.all():  # The usual case, for millions of cells in each run.
         return np.asarray(near)
-    near |= output == expected
-    near |= np.isnan(expected) & np.isnan(output)
+    with np.errstate(invalid="ignore"):
+        near |= output == expected
+        near |= np.isnan(expected) & np.isnan(output)
     return np.asarray(near)
 
 
