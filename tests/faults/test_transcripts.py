@@ -29,8 +29,11 @@ HERE = Path(__file__).parents[2] / "studies" / "transcripts"
 RUNS = sorted(path.parent for path in HERE.glob("*/transcript.jsonl"))
 DECIDED = ("go", "draw", "ask", "known", "groups", "solve", "generation", "diagnose", "judge")
 """Steps that say what was decided, judged and asked for."""
-CLOCK = frozenset({"seconds", "solver", "proof", "met", "proposer", "entry", "entries"})
-"""Keys whose values are times of the clock, names of who answered, or places in a journal."""
+CLOCK = frozenset(
+    {"seconds", "solver", "proof", "met", "proposer", "entry", "entries", "key", "machine"}
+)
+"""Keys whose values are times of the clock, names of who answered, of a build or of a machine, or
+places in a journal."""
 ALIEN = re.compile(
     rb"/(tmp|home|root|work|mnt|Users)/|sk-[A-Za-z0-9]{8}|[Aa][Pp][Ii]_?[Kk][Ee][Yy]"
 )

@@ -16,7 +16,7 @@ from formwright.flow.agent_judging import judge_all
 from formwright.flow.agent_kernels import try_kernels
 from formwright.flow.agent_learning import tell_measured, tell_structures
 from formwright.flow.agent_requests import ask, counterexamples, known_elsewhere, known_here
-from formwright.flow.agent_room import Room
+from formwright.flow.agent_room import MEDIANS, Room
 from formwright.flow.candidates import Wanted, solutions
 from formwright.flow.loop import look_at
 from formwright.measure.statistics import median_interval
@@ -152,14 +152,14 @@ def _gained(room: Room, workload: Workload, number: int, before: str | None) -> 
     best = tally.best
     if best is None or best == before:
         return False
+    less = before is None or tally.seconds[best] < GAIN * tally.seconds[before]
+    if room.gains == MEDIANS:
+        return less
     made = room.named(tally.candidates[best].template)
     if made is not None and made.measured:
         return False
-    if before is None:
-        return True
-    pairs = _paired(room, workload, number, best, before)
-    clear = not pairs or median_interval(pairs).high < 1
-    return clear and tally.seconds[best] < GAIN * tally.seconds[before]
+    pairs = () if before is None else _paired(room, workload, number, best, before)
+    return less and (not pairs or median_interval(pairs).high < 1)
 
 
 def _paired(

@@ -8,7 +8,7 @@ from formwright.contract.problem import Workload
 from formwright.flow.agent_generation import generation
 from formwright.flow.agent_learning import keep
 from formwright.flow.agent_proposers import ledger_of, proposer_of
-from formwright.flow.agent_room import Made, Room
+from formwright.flow.agent_room import MEDIANS, PAIRED, Made, Room
 from formwright.flow.loop import Search, Tally, conclude, measure
 from formwright.flow.setting import Setting
 from formwright.population import ChipKey, Population
@@ -25,15 +25,16 @@ def open_room(setting: Setting, agent: Agent, population: Population) -> Room:
     setting.ledger = ledger_of(agent)
     proposer = proposer_of(agent, setting.problem.contract, setting.out, setting.ledger)
     began = setting.journal.entries[0]["time"]
+    before = setting.device.about("agent")
     told: dict[str, Any] = setting.journal.step(
         "agent",
         lambda: {
             "proposer": proposer.name,
-            "machine": (setting.device.about("agent") or {}).get("machine")
-            or setting.steps.bench().cpu,
+            "machine": (before or {}).get("machine") or setting.steps.bench().cpu,
             "chip": setting.chip_key,
             "device": setting.device.replayed,
             "run": f"{setting.problem.name} {began}",
+            "gains": PAIRED if before is None else before.get("gains", MEDIANS),
         },
     )
     room = Room(
@@ -44,6 +45,7 @@ def open_room(setting: Setting, agent: Agent, population: Population) -> Room:
         chip=ChipKey(setting.chip_name, told["chip"]),
         machine=told["machine"],
         run=told["run"],
+        gains=told.get("gains", MEDIANS),
     )
     for name, proved in setting.templates.items():
         made = Made(

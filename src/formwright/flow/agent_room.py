@@ -1,7 +1,7 @@
 """What a run with an agent has beside its setting: who proposes, what was made, how it stands."""
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from formwright.agent.protocol import Finding, Proposer
 from formwright.contract.agent import Agent
@@ -10,6 +10,12 @@ from formwright.flow.executor import Outcome
 from formwright.flow.loop import Tally
 from formwright.flow.setting import Setting
 from formwright.population import ChipKey, Population
+
+PAIRED: Final = "paired"
+MEDIANS: Final = "medians"
+"""How a generation's gain is told from noise: by rounds that timed both, or, as runs before
+30 November 2026 did, by medians alone. A run goes on, and is repeated, by the rule it began with.
+"""
 
 
 @dataclass(slots=True)
@@ -63,6 +69,7 @@ class Room:
     chip: ChipKey
     machine: str
     run: str
+    gains: str = PAIRED
     level: str = "mapping"
     asked: int = 0
     made: list[Made] = field(default_factory=list)
