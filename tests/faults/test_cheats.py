@@ -313,6 +313,7 @@ def test_code_beyond_the_file_is_refused_unrun(
     assert words in said
 
 
+@pytest.mark.slow
 def test_rows_known_again_whatever_their_order_and_sign_are_no_time_of_a_call(
     tmp_path: Path,
 ) -> None:

@@ -119,6 +119,7 @@ def test_killed_studies_go_on(study: Path, tmp_path: Path) -> None:
     assert without_times(json.loads(done.stdout)) == without_times(json.loads(whole.stdout))
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = subprocess.Popen(

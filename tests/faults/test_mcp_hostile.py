@@ -229,6 +229,7 @@ def test_a_start_with_faults_says_all_of_them(tmp_path: Path) -> None:
         fix([Path("a.toml"), Path("a.toml")], "p.sqlite", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_request_that_is_called_off_leaves_its_job(tmp_path: Path) -> None:
     async def talk(ask: Asker, supervisor: Supervisor) -> None:
         begun = await ask("prove", template=WRONG, wait_seconds=0)

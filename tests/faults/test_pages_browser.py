@@ -36,8 +36,12 @@ def test_pages_in_a_browser(tmp_path: Path, subtests: pytest.Subtests) -> None:
             _print(browser, file)
         with subtests.test("without its script the page is whole"):
             _plain(browser, file)
-        with subtests.test("ten thousand rows are usable within two seconds"):
-            _many(browser, tmp_path)
+
+
+@pytest.mark.slow
+def test_ten_thousand_rows_are_usable_within_two_seconds(tmp_path: Path) -> None:
+    with chromium() as browser:
+        _many(browser, tmp_path)
 
 
 BAD = """<!doctype html><html lang="en"><title>bad</title><main><h1>Bad</h1>

@@ -56,6 +56,7 @@ def test_ctrl_c_between_short_questions_is_not_lost() -> None:
     timer.join()
 
 
+@pytest.mark.slow
 def test_an_audit_is_interrupted_too() -> None:
     cubes = row("=", [(f"{n}*{n}*{n}", 1) for n in "xyz"], 42)
     query = recorded(dict.fromkeys("xyz", "Int"), [Assertion("fact", cubes)])

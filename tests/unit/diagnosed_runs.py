@@ -130,9 +130,7 @@ def setting_of(out: Path, names: Sequence[str], extents: Mapping[str, int] = SHA
         budget=Budget(),
     )
     journal = Journal(out / "journal.jsonl")
-    setting = Setting(
-        problem, "made up", dict(CORE), 2, out, journal, Silent(), 1, HereExecutor()
-    )
+    setting = Setting(problem, "made up", dict(CORE), 2, out, journal, Silent(), 1, HereExecutor())
     for name in names:
         source, template = load(name)
         setting.templates[name] = Proved(source, template, {"verdict": "proved"})

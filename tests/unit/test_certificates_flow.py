@@ -307,6 +307,7 @@ def test_a_second_solver_that_is_not_there_is_no_crash() -> None:
     assert found == Opinion("gone", "unknown", "exact", found.detail)
 
 
+@pytest.mark.slow
 def test_second_opinions_are_asked_for_again(kept: Path) -> None:
     def change(old: Grounds) -> Grounds:
         agreed = {

@@ -136,6 +136,7 @@ def test_decisions_must_be_those_of_the_template() -> None:
         emit_c(template, {**SMALL, "Mq": 1}, AVX2)
 
 
+@pytest.mark.slow
 def test_a_library_is_the_same_from_any_folder(tmp_path: Path) -> None:
     emitted = emit_c(load("direct_gemm")[1], {"Mr": 2, "Nr": 8, "Jb": 1}, detect_target())
     first = build(emitted, tmp_path / "one")
@@ -147,6 +148,7 @@ def test_a_library_is_the_same_from_any_folder(tmp_path: Path) -> None:
     assert not any(flag in first.command for flag in ("-ffast-math", "-Ofast", "-march=native"))
 
 
+@pytest.mark.slow
 def test_the_avx512_code_compiles(tmp_path: Path) -> None:
     """Compiled only: it runs where the CPU has it, and ``fw_cpu_ok`` guards it elsewhere."""
     emitted = emit_c(load("direct_gemm")[1], {"Mr": 4, "Nr": 48, "Jb": 1}, AVX512)

@@ -23,6 +23,7 @@ def is_safe(slots: int, distance: int, beta: int) -> bool:
     return distance <= slots - 2 + beta
 
 
+@pytest.mark.slow
 def test_every_combination_is_right_as_the_rule_says() -> None:
     states = 0
     for slots, distance, beta in COMBINATIONS:
