@@ -1,5 +1,6 @@
 """A machine has many jobs at once, or one measurement alone: over processes, and after kills."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -8,11 +9,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from formwright.base.diagnostics import InputError
+from formwright.contract.operators import operator
+from formwright.flow import blackbox_evaluator, study_timing
+from formwright.flow.journal import Journal
 from formwright.flow.turns import FOLDER, turn
+from formwright.measure.outcome import Refused
+from formwright.measure.plan import Plan
 
 HOLD = """
 import sys, time
@@ -100,3 +107,55 @@ def test_a_folder_that_is_a_link_is_refused(
     monkeypatch.setenv(FOLDER, str(tmp_path / "link"))
     with pytest.raises(InputError, match="belongs to somebody else"), turn(alone=False):
         pass
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_turn_ends_though_a_process_lives_on_that_was_forked_in_it(alone: bool) -> None:
+    """The warm process of the solver is such a one: it has all that was open."""
+    with turn(alone=alone):
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+            os._exit(0)
+    try:
+        with holder("alone") as measuring:
+            assert said(measuring) == "has it"
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_folder_that_cannot_be_one_is_bad_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    for named in (tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setenv(FOLDER, str(named))
+        with pytest.raises(InputError, match="no locks of this machine"), turn(alone=True):
+            pass
+
+
+@pytest.mark.parametrize("module", [study_timing, blackbox_evaluator])
+def test_a_measurement_of_a_study_is_alone(
+    module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free: list[bool] = []
+
+    def measured(*_: object, **__: object) -> dict[str, Refused]:
+        with open(Path(os.environ[FOLDER]) / "at-work") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                free.append(True)
+            except BlockingIOError:
+                free.append(False)
+        return {"kernel": Refused("nothing is measured here")}
+
+    monkeypatch.setattr(module, "measure_interleaved", measured)
+    gemv, shape = operator("gemv").contract(), {"N": 8, "K": 8}
+    if module is study_timing:
+        study_timing.side_by_side({}, gemv, shape, threads=1, seed=1, plan=Plan())
+    else:
+        with Journal(tmp_path / "journal.jsonl") as journal:
+            evaluator = blackbox_evaluator.Evaluator(journal, tmp_path, gemv, [shape], 1, 1)
+            assert "failure" in evaluator._alone(tmp_path / "k.so", "task", shape, 0)
+    assert free == [False]

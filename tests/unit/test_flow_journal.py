@@ -1,6 +1,8 @@
 """The journal: once, in order, through torn writes and rival processes."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,20 @@ def test_one_failing_step_does_not_lose_the_others(tmp_path: Path) -> None:
         with pytest.raises(ZeroDivisionError):
             journal.steps({"bad": lambda: 1 // 0, "good": lambda: 3}, 2)
         assert journal.known("good") == 3
+
+
+def test_a_journal_is_given_up_though_a_process_lives_on_that_was_forked(tmp_path: Path) -> None:
+    """The warm process of the solver is such a one: the same run goes on beside it."""
+    with Journal(tmp_path / "j.jsonl") as journal:
+        journal.step("a", lambda: 1)
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+            os._exit(0)
+    try:
+        with Journal(tmp_path / "j.jsonl") as journal:
+            assert journal.known("a") == 1
+        journal.close()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)

@@ -21,6 +21,7 @@ from formwright.codegen.target import Target
 from formwright.contract.contract import Contract
 from formwright.flow.blackbox_quiet import Quiet
 from formwright.flow.journal import Journal
+from formwright.flow.turns import turn
 from formwright.ir.inline import inlined
 from formwright.ir.template import Template
 from formwright.measure.plan import Plan
@@ -187,7 +188,9 @@ class Evaluator:
     def _alone(
         self, library: Path, task: str, extents: Mapping[str, int], timing: int
     ) -> dict[str, Any]:
-        with nullcontext() if self.quiet is None else self.quiet.alone():
+        quiet = nullcontext() if self.quiet is None else self.quiet.alone()
+        # A turn that others have is waited for before the clock runs.
+        with quiet, turn(alone=True):
             return self._time(library, task, extents, timing)
 
     def _time(

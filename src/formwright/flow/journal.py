@@ -60,9 +60,17 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        # What could not be written was told when it was tried.
-        with suppress(OSError):
-            self._stream.close()
+        """Give the file up, also for a process that was forked meanwhile and lives on with it."""
+        if self._stream.closed:
+            return
+        held = os.dup(self._stream.fileno())
+        try:
+            # What could not be written was told when it was tried.
+            with suppress(OSError):
+                self._stream.close()
+            fcntl.flock(held, fcntl.LOCK_UN)
+        finally:
+            os.close(held)
 
     def discard(self) -> None:
         """Take the file away: what was begun here was refused before it had a result."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from formwright.contract.contract import Contract
+from formwright.flow.turns import turn
 from formwright.measure.plan import Plan
 from formwright.measure.programs import Native, Program
 from formwright.measure.statistics import Distribution
@@ -31,12 +32,11 @@ def side_by_side(
     programs: dict[str, Program] = {
         name: Native(library, threads, contract.ahead) for name, library in libraries.items()
     }
-    results = measure_interleaved(
-        programs,
-        operator_workload(contract, extents, seed),
-        seed=seed,
-        plan=replace(plan, caches=contract.caches),
-    )
+    workload = operator_workload(contract, extents, seed)
+    with turn(alone=True):
+        results = measure_interleaved(
+            programs, workload, seed=seed, plan=replace(plan, caches=contract.caches)
+        )
     timed = {name: r for name, r in results.items() if isinstance(r, Distribution)}
     return {
         "rounds": {n: {str(s.round): s.seconds for s in r.samples} for n, r in timed.items()},

@@ -8,7 +8,6 @@ that come later wait behind it.
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,12 @@ from formwright.base.diagnostics import fail
 FOLDER: Final = "FORMWRIGHT_TURNS"
 """Names another folder for the locks: for tests that share a machine and measure nothing."""
 
+_SHARED: Final = Path("/tmp")
+"""The machine's own, which a home on a server is not; and the same one for all who are started
+there, whatever ``TMPDIR`` says to one of them."""
+
 _WAITING: Final = "waiting for this machine: something else is at work on it"
+_ANOTHER: Final = f"name another folder by {FOLDER}, the same one for all that measure here"
 
 
 @contextmanager
@@ -27,7 +31,7 @@ def turn(*, alone: bool, say: Callable[[str], None] | None = None) -> Iterator[N
     """Hold this machine, shared with other jobs or ``alone``; ``say`` is told of a wait.
 
     Raises:
-        InputError: the folder of the locks belongs to somebody else.
+        InputError: the folder of the locks belongs to somebody else, or cannot be used.
     """
     folder = _folder()
     at_work = _opened(folder / "at-work")
@@ -37,10 +41,10 @@ def turn(*, alone: bool, say: Callable[[str], None] | None = None) -> Iterator[N
             _lock(queue, fcntl.LOCK_EX, say)
             _lock(at_work, fcntl.LOCK_EX if alone else fcntl.LOCK_SH, say)
         finally:
-            os.close(queue)
+            _freed(queue)
         yield
     finally:
-        os.close(at_work)
+        _freed(at_work)
 
 
 def _lock(descriptor: int, kind: int, say: Callable[[str], None] | None) -> None:
@@ -52,18 +56,32 @@ def _lock(descriptor: int, kind: int, say: Callable[[str], None] | None) -> None
         fcntl.flock(descriptor, kind)
 
 
+def _freed(descriptor: int) -> None:
+    """A process that was forked meanwhile (a warm solver) has the same lock, and lives on: it is
+    given up here for both. To close the file alone would leave it held."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+
+
 def _opened(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise _unusable(path, error) from None
 
 
 def _folder() -> Path:
-    """Temporary files are the machine's own, which a home on a server is not."""
     named = os.environ.get(FOLDER)
-    folder = Path(named) if named else Path(tempfile.gettempdir()) / f"formwright-{os.getuid()}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-        raise fail(
-            f"{folder} belongs to somebody else",
-            hint=f"name another folder by {FOLDER}, the same one for all that measure here",
-        )
+    folder = Path(named) if named else _SHARED / f"formwright-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        owner = folder.lstat().st_uid
+    except OSError as error:
+        raise _unusable(folder, error) from None
+    if folder.is_symlink() or owner != os.getuid():
+        raise fail(f"{folder} belongs to somebody else", hint=_ANOTHER)
     return folder
+
+
+def _unusable(path: Path, error: OSError) -> Exception:
+    return fail(f"no locks of this machine at {path}: {error.strerror}", hint=_ANOTHER)
