@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +16,16 @@ from formwright.base.source import Source
 from formwright.contract.operators import operator
 from formwright.flow.executor import Done
 from formwright.flow.executor_here import HereExecutor
-from formwright.flow.jobs import Build, Job, Prove, Time, Validate
+from formwright.flow.jobs import Build, Job, Prove, Solve, Time, Validate
 from formwright.flow.journal import Journal
-from formwright.flow.machines import this_machine
+from formwright.flow.machines import Machine, this_machine
 from formwright.flow.steps import Steps
 from formwright.lang import load
 from formwright.measure.plan import Plan
 from formwright.measure.programs import Native
 from listeners import Heard
 
-pytest.importorskip("ray", reason="the extra ray is not installed")
+ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 
 if TYPE_CHECKING:
     from formwright.flow.executor_ray import RayExecutor
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 SOURCE, TEMPLATE = load("gemv_rows")
 GEMV = operator("gemv").contract()
 SMALL = {"N": 64, "K": 64}
+
+
+class Silently:
+    def lost(self, key: str, where: str, why: str) -> None:
+        raise AssertionError(f"{key} was lost: {why}")
+
+    def say(self, text: str) -> None: ...
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +167,66 @@ def test_an_address_without_a_cluster_is_bad_input() -> None:
     ):
         with pytest.raises(InputError, match=why), open_executor(text):
             pass
+
+
+def test_a_cluster_is_not_told_the_command_line(executor: "RayExecutor") -> None:
+    """It shows it to all who reach it, and ours may have the password of a population."""
+    from ray._private.state import state
+    from ray.core.generated import gcs_pb2
+
+    table = state._connect_and_get_accessor().get_job_table(
+        skip_submission_job_info_field=True, skip_is_running_tasks_field=True
+    )
+    told = [gcs_pb2.JobTableData.FromString(row).entrypoint for row in table]
+    assert told
+    assert set(told) == {"formwright"}
+
+
+def test_a_job_that_goes_anywhere_asks_for_no_machine_like_that_of_the_command(
+    executor: "RayExecutor", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker with other code does nothing: then it goes to the one that measures."""
+    from formwright.flow.executor_worker import Answer, package_digest
+
+    head = replace(this_machine(), host="head", cpu="another CPU")
+    sent: list[str | None] = []
+
+    def answered(job: Job, folder: Path, bench: Machine, node: str | None) -> Any:
+        sent.append(node)
+        return ray.put(
+            Answer(this_machine(), unfit="another version of formwright")
+            if node is None
+            else Answer(this_machine(), data={"code": package_digest()})
+        )
+
+    monkeypatch.setattr(type(executor), "_sent", staticmethod(answered))
+    job = Solve(TEMPLATE, {}, {}, 1)
+    done = dict(executor.perform({"solve/0": job}, tmp_path, head, Silently()))
+    assert isinstance(done["solve/0"], Done)
+    assert sent[0] is None
+    assert sent[1] in {n["NodeID"] for n in ray.nodes()}
+
+
+def test_a_node_without_a_core_for_jobs_does_not_measure() -> None:
+    from formwright.flow.executor_ray import BENCH, _measuring
+
+    nodes = [
+        {"NodeID": "a", "Resources": {BENCH: 1}},
+        {"NodeID": "b", "Resources": {BENCH: 1, "CPU": 2}},
+        {"NodeID": "c", "Resources": {"CPU": 2}},
+    ]
+    assert _measuring(nodes, "c") == ["b"]
+    assert _measuring(nodes[:1], "a") == []
+    assert _measuring(nodes[2:], "c") == ["c"]
+    assert _measuring([{"NodeID": "c", "Resources": {}}], "c") == []
+
+
+def test_a_machine_without_this_package_is_told_of() -> None:
+    from ray.exceptions import RayTaskError
+
+    from formwright.flow.executor_ray import _broken
+
+    words = "The remote function failed to import on the worker. This may be because ..."
+    error = RayTaskError("work", words, RuntimeError(words))
+    assert isinstance(_broken(error), InputError)
+    assert not isinstance(_broken(RayTaskError("work", "full", OSError("full"))), InputError)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import ray
+import ray._private.utils as ray_utils
 import ray._private.worker as ray_worker
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -86,7 +87,7 @@ class RayExecutor:
 
     def bench(self, like: Machine | None) -> Machine:
         alive = [n for n in ray.nodes() if n["Alive"]]
-        nodes = _measuring(alive)
+        nodes = _measuring(alive, ray.get_runtime_context().get_node_id())
         if self._bench in (n["NodeID"] for n in alive):
             nodes = [self._bench, *nodes]
         found = []
@@ -111,7 +112,8 @@ class RayExecutor:
             job = jobs[key]
             node = None
             if pinned or place_of(job) in ("bench", "alone"):
-                self.bench(bench)
+                # What goes anywhere needs no machine like this one, only the code.
+                self.bench(None if place_of(job) == "anywhere" else bench)
                 node = self._bench
             waiting[self._sent(job, folder, bench, node)] = _Waiting(key, attempt, node)
 
@@ -125,8 +127,7 @@ class RayExecutor:
                     try:
                         answer: Answer = ray.get(reference)
                     except RayTaskError as error:
-                        # The code that unpacks and packs a job failed: a fault of ours.
-                        raise error.as_instanceof_cause() from None
+                        raise _broken(error) from None
                     except RayError as error:
                         hearer.lost(one.key, self._name(one.node), _why(error))
                         if one.attempt + 1 == MOST:
@@ -166,6 +167,8 @@ class RayExecutor:
             asked = self._about.options(scheduling_strategy=pinned).remote()
             try:
                 code, machine = ray.get(asked, timeout=PROBE_SECONDS)
+            except RayTaskError as error:
+                raise _broken(error) from None
             except RayError:
                 return None
             if code != package_digest():
@@ -194,6 +197,8 @@ def connect(address: str, cores: int | None = None) -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     # Losses are told by us. Ray writes pages of them to standard output, and has no setting for it.
     ray_worker.print_to_stdstream = _unheard
+    # A cluster lists jobs with their command lines to all who reach it: ours may have a password.
+    ray_utils.get_entrypoint_name = _entry
     quiet: dict[str, Any] = {
         "namespace": "formwright",
         "log_to_driver": False,
@@ -210,10 +215,10 @@ def connect(address: str, cores: int | None = None) -> None:
             return
         except (ConnectionError, ValueError) as error:
             if address:
-                hint = (
-                    "is it HOST:PORT of the head? One with a token needs RAY_AUTH_MODE=token here"
-                )
-                raise fail(f"no Ray cluster at {address}: {error}", hint=hint) from None
+                raise _unjoined(address, error) from None
+        except (RuntimeError, RayError) as error:
+            # There is one: of another version of Ray or Python, or with a token that we lack.
+            raise _unjoined(address or "this machine", error) from None
     _started(cores, quiet)
 
 
@@ -241,10 +246,28 @@ def _started(cores: int | None, quiet: dict[str, Any]) -> None:
 def _unheard(data: Any, ignore_prefix: bool) -> None: ...
 
 
-def _measuring(alive: list[dict[str, Any]]) -> list[str]:
-    """Nodes that may measure: those that are marked; without any, the one that we are on."""
-    marked = sorted(n["NodeID"] for n in alive if n["Resources"].get(BENCH, 0) >= 1)
-    return marked or [ray.get_runtime_context().get_node_id()]
+def _entry() -> str:
+    return "formwright"
+
+
+def _unjoined(where: str, error: Exception) -> Exception:
+    ray.shutdown()
+    why = (str(error) or type(error).__name__).splitlines()[0]
+    return fail(
+        f"no Ray cluster to join at {where}: {why}",
+        hint="is it HOST:PORT of the head, with the same Ray and Python? One with a token needs"
+        " RAY_AUTH_MODE=token here; --executor ray=local starts another",
+    )
+
+
+def _measuring(alive: list[dict[str, Any]], here: str) -> list[str]:
+    """Nodes that may measure: those that are marked; without any, ``here``, where we are.
+
+    One that has no core for jobs of Ray would keep a job waiting for ever.
+    """
+    marked = [n for n in alive if n["Resources"].get(BENCH, 0) >= 1]
+    found = marked or [n for n in alive if n["NodeID"] == here]
+    return sorted(n["NodeID"] for n in found if n["Resources"].get("CPU", 0) >= 1)
 
 
 def _read(names: tuple[str, ...], folder: Path) -> Files:
@@ -294,6 +317,14 @@ def _put_whole(files: Files, job: Qualify, folder: Path) -> None:
 def _why(error: Exception) -> str:
     """The kind of loss; Ray's own words are a page, with addresses of processes."""
     return type(error).__name__
+
+
+def _broken(error: RayTaskError) -> Exception:
+    """Of what is done around a job: there is no formwright, or a fault of ours."""
+    cause = error.as_instanceof_cause()
+    if "failed to import on the worker" in str(error):
+        return fail("a machine of the cluster has no formwright like this one", hint=_SAME)
+    return cause
 
 
 def _given_up(key: str, error: Exception) -> Exception:
