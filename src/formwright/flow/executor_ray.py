@@ -321,7 +321,7 @@ def _why(error: Exception) -> str:
 
 def _broken(error: RayTaskError) -> Exception:
     """Of what is done around a job: there is no formwright, or a fault of ours."""
-    cause = error.as_instanceof_cause()
+    cause: Exception = error.as_instanceof_cause()
     if "failed to import on the worker" in str(error):
         return fail("a machine of the cluster has no formwright like this one", hint=_SAME)
     return cause
