@@ -3,7 +3,7 @@
 import json
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from formwright.base.diagnostics import InputError
 from formwright.contract.agent import Agent
 from formwright.flow.agent_judging import judge_all
 from formwright.flow.codesign import run_study
-from formwright.flow.executor import Executor, Hearer, Outcome
+from formwright.flow.executor import Done, Executor, Hearer, Outcome
 from formwright.flow.executor_here import HereExecutor
 from formwright.flow.jobs import Job, Search
 from formwright.flow.machines import Machine
@@ -129,3 +129,28 @@ def test_every_text_that_cannot_be_proved_is_told_of(tmp_path: Path) -> None:
 def test_a_job_of_a_study_is_small() -> None:
     study = load_study("gemmini-bert")
     assert len(pickle.dumps(Search(study, (), None, "random", 0))) < 200_000
+
+
+@dataclass
+class Unlike(Spread):
+    """Whose random searches are done by a machine of another kind."""
+
+    def perform(
+        self, jobs: Mapping[str, Job], folder: Path, bench: Machine, hearer: Hearer
+    ) -> Iterator[tuple[str, Outcome]]:
+        for key, outcome in super().perform(jobs, folder, bench, hearer):
+            if isinstance(outcome, Done) and "/random/" in key:
+                far = replace(outcome.machine, host="far", cpu="another CPU")
+                outcome = replace(outcome, machine=far)
+            yield key, outcome
+
+
+def test_seconds_of_unlike_machines_are_told_apart(tmp_path: Path) -> None:
+    told = {}
+    for name, executor in (("like", Spread()), ("unlike", Unlike())):
+        study = write_study(tmp_path)
+        result = run_study(study, tmp_path / name, Silent(), executor)
+        told[name] = {m.method: m.note for m in result.ceilings[0].methods}
+    assert not any("unlike machine" in note for note in told["like"].values())
+    assert "seconds of far-" in told["unlike"]["random"]
+    assert all("unlike machine" in note for note in told["unlike"].values())

@@ -10,6 +10,7 @@ from formwright.base.diagnostics import InputError
 from formwright.chip.library import Point
 from formwright.flow.codesign_ahead import search_ahead
 from formwright.flow.codesign_compare import best_of, method_row, number, scenario_rows
+from formwright.flow.codesign_elsewhere import told_apart
 from formwright.flow.codesign_generated import run_generated
 from formwright.flow.codesign_methods import bound_below, counted, keys_of, run_method
 from formwright.flow.codesign_purchases import given_back_last, purchase_rows
@@ -207,8 +208,9 @@ def _ceiling(room: Room, budget: Fraction | None) -> tuple[CeilingResult, Point 
         purchases=() if path is None else purchase_rows(path.state, path.entries),
         purchases_of="" if bought is None else bought.method,
         certificate=_certificate(path),
-        methods=tuple(
-            method_row(study.library, m, o, entries_of[m], least) for m, o in runs.items()
+        methods=told_apart(
+            room.journal,
+            tuple(method_row(study.library, m, o, entries_of[m], least) for m, o in runs.items()),
         ),
         entries=entries,
         area_parts=parts,
