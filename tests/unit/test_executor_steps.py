@@ -1,5 +1,6 @@
 """Steps that an executor performs: each once, with the machine of every number, losses told."""
 
+import fcntl
 import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,13 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from solver_templates import template
 
+from agent_rooms import Scripted as Proposing
+from agent_rooms import room_at
 from formwright.base.diagnostics import InputError, fail
 from formwright.base.source import Source
 from formwright.codegen import detect_target, emit_c
 from formwright.contract.operators import operator
+from formwright.flow.device import recorded
 from formwright.flow.executor import Done, Hearer, Outcome
 from formwright.flow.executor_here import HereExecutor
+from formwright.flow.job_proving import keep_proved, proved
 from formwright.flow.jobs import (
     Build,
     BuildSource,
@@ -36,10 +42,14 @@ from formwright.flow.jobs import (
 )
 from formwright.flow.journal import Journal
 from formwright.flow.machines import Machine, machine_of, this_machine
+from formwright.flow.proving import kept_proof
 from formwright.flow.steps import Steps
+from formwright.flow.turns import FOLDER
 from formwright.lang import load
 from formwright.measure.plan import Plan
 from formwright.measure.programs import Baseline, Native
+from formwright.milp import exact, highs
+from formwright.milp import solve as milp_solve
 from formwright.walls.study_reader import load_study
 from listeners import Heard, Silent
 
@@ -195,3 +205,57 @@ def test_another_host_of_the_same_kind_goes_on(tmp_path: Path) -> None:
         made = steps_of(journal, HereExecutor()).one("build/a", JOBS[4])
         assert made["machine"] == HERE.name
         assert (tmp_path / made["library"]).is_file()
+
+
+def test_a_solution_by_the_solver_leaves_the_machine_to_a_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HiGHS stays warm in a process that was forked within the turn of the job."""
+    monkeypatch.setenv(FOLDER, str(tmp_path / "turns"))
+    monkeypatch.setattr(exact, "LARGEST", 10)
+    monkeypatch.setattr(milp_solve, "_COUNTED", 1)
+    highs.stop()
+    menus = {name: tuple(range(1, 21)) for name in "ab"}
+    solve = Solve(template(menus, {"C": "a + b >= 30"}, "(a - 5) * b"), {}, {}, 1, forgiving=True)
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        steps_of(journal, HereExecutor()).compute("solve/t", solve)
+    assert highs.child_id() is not None
+    with open(tmp_path / "turns" / "at-work") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_journal_that_names_no_machine_does_not_go_on_in_silence(tmp_path: Path) -> None:
+    heard = Heard()
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        journal.step("measure/old/0", lambda: {"programs": {}})
+        steps = Steps(journal, tmp_path, HereExecutor(), heard)
+        assert steps.bench() == steps.bench() == HERE
+    (told,) = heard.told
+    assert "does not say on which machine" in told
+    assert HERE.name in told
+
+
+def test_times_of_a_record_name_its_machine(tmp_path: Path) -> None:
+    far = replace(HERE, host="far")
+    timing = {"programs": {"k": {}}, "machine": far.name, "wall_seconds": 1.0}
+    with Journal(tmp_path / "record" / "journal.jsonl") as record:
+        record.step(f"machine/{far.name}", far.as_json)
+        record.step("measure/one/0", lambda: timing)
+    with room_at(tmp_path / "again", Proposing([])) as room:
+        room.setting.device = recorded(tmp_path / "record")
+        found = room.setting.timed("measure/one/0", ("k",), JOBS[8])
+        assert machine_of(room.setting.journal.known(f"machine/{found['machine']}")) == far
+
+
+def test_a_proof_from_elsewhere_is_kept_if_the_same_solver_made_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, _ = load("gemv_int8_rows")
+    data = proved(Prove(source))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    keep_proved(Prove(source), data | {"solver": "z3 0.1"})
+    assert kept_proof(source) is None
+    keep_proved(Prove(source), data)
+    kept = kept_proof(source)
+    assert kept is not None
+    assert kept.verdict == "proved"

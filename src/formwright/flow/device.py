@@ -17,8 +17,8 @@ Timing = dict[str, Any]
 STEPS: Final = ("measure", "final", "confirm", "throughput", "kernel", "baselines")
 """What the keys of measuring steps begin with."""
 
-ABOUT: Final = ("chip", "agent")
-"""Steps that say which chip and machine the figures are of."""
+ABOUT: Final = ("chip", "agent", "machine")
+"""What keys of steps begin with that say which chip and machines the figures are of."""
 
 
 class Device(Protocol):
@@ -30,7 +30,7 @@ class Device(Protocol):
         ...
 
     def about(self, step: str) -> dict[str, Any] | None:
-        """What the record says of chip or machine (:data:`ABOUT`); ``None`` on this machine."""
+        """What the record says in a step of :data:`ABOUT`; ``None`` on this machine."""
         ...
 
     def timed(self, key: str, names: tuple[str, ...], compute: Callable[[], Timing]) -> Timing: ...

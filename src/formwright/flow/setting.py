@@ -61,9 +61,16 @@ class Setting:
 
     def timed(self, key: str, names: tuple[str, ...], job: Job) -> Timing:
         """The measuring step ``key`` of the programs ``names``, charged to the ledger."""
-        found: Timing = self.journal.step(
-            key, lambda: self.device.timed(key, names, lambda: self.steps.compute(key, job))
-        )
+
+        def compute() -> Timing:
+            timed = self.device.timed(key, names, lambda: self.steps.compute(key, job))
+            machine = f"machine/{timed.get('machine')}"
+            told = self.device.about(machine)
+            if told is not None:  # times of a record are of the machine that it tells of
+                self.journal.step(machine, lambda: told)
+            return timed
+
+        found: Timing = self.journal.step(key, compute)
         self.charge(key, device=float(found.get("wall_seconds", 0.0)))
         return found
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from formwright.flow.executor import Done, Executor, Outcome
 from formwright.flow.jobs import Job, place_of
@@ -68,7 +68,12 @@ class Steps:
         kept = self.journal.known("bench")
         if kept is not None:
             return machine_of(kept)
-        return machine_of(self.journal.step("bench", self.executor.bench(None).as_json))
+        unnamed = any(_unnamed(e) for e in self.journal.entries)
+        found = machine_of(self.journal.step("bench", self.executor.bench(None).as_json))
+        if unnamed:
+            told = "an earlier version began this journal, and it does not say on which machine"
+            self.listener.done(f"{told}: what is measured from here on is of {found.name}")
+        return found
 
     def lost(self, key: str, where: str, why: str) -> None:
         """Said in the journal: an attempt that came to nothing is no step, and counts as none."""
@@ -102,6 +107,15 @@ class Steps:
 
     def _name(self, machine: Machine) -> None:
         self.journal.step(f"machine/{machine.name}", machine.as_json)
+
+
+_SOMEWHERE: Final = ("build", "validate", "measure", "final", "confirm", "kernel", "throughput")
+"""What keys of steps begin with that are done on the machine that measures."""
+
+
+def _unnamed(entry: Mapping[str, Any]) -> bool:
+    kind, data = entry["key"].split("/")[0], entry["data"]
+    return kind in _SOMEWHERE and isinstance(data, dict) and "machine" not in data
 
 
 def told(outcome: Outcome) -> Result:
