@@ -140,8 +140,11 @@ def test_a_gain_holds_in_the_rounds_that_timed_both(
         timed(room, "old", 1.0)
         timed(room, "new", 0.5)
         at = agent_generation._rounds(room) * 2
-        programs = {"old": samples([1.0] * 5), "new": samples(rounds)}
-        room.setting.journal.step(f"measure/{SHAPE.name}/{at}", lambda: {"programs": programs})
+        for before in ({"failure": "it hung"}, samples([1.0] * 5)):  # a round without times of both
+            programs = {"old": before, "new": samples(rounds)}
+            key = f"measure/{SHAPE.name}/{at}"
+            room.setting.journal.step(key, lambda p=programs: {"programs": p})  # type: ignore[misc]
+            at += 1
         assert gained(room, 2, "old") is gain
 
 

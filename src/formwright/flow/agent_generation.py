@@ -22,8 +22,9 @@ from formwright.flow.loop import look_at
 from formwright.measure.statistics import median_interval
 
 GAIN: Final = 0.97
-"""A generation gains where its best time is below this share of the best before, both measured in
-the same interleaved rounds, and the interval of the paired ratios is below 1."""
+"""A generation gains where its best time is below this share of the best before. Where one of its
+measurements timed both, interleaved, the interval of the ratios paired by round is below 1 too;
+else their times stand beside each other by what was measured with both (:func:`look_at`)."""
 
 OWN: Final = ("solve", "refit", "measure")
 """What a diagnosis may ask of the flow itself: another round with what was learned."""
@@ -165,7 +166,7 @@ def _gained(room: Room, workload: Workload, number: int, before: str | None) -> 
 def _paired(
     room: Room, workload: Workload, number: int, best: str, before: str
 ) -> tuple[float, ...]:
-    """Ratios of the two in the rounds of this generation that timed both; none if none did."""
+    """Ratios of the two by round, of the first measurement of this generation that timed both."""
     first = number * _rounds(room)
     for at in range(first, first + _rounds(room)):
         timing = room.setting.journal.known(f"measure/{workload.name}/{at}")
@@ -175,7 +176,9 @@ def _paired(
                 {s["round"]: s["seconds"] for s in timed[key].get("samples", ())}
                 for key in (best, before)
             ]
-            return tuple(of[0][r] / of[1][r] for r in of[0] if r in of[1])
+            pairs = tuple(of[0][r] / of[1][r] for r in of[0] if r in of[1])
+            if pairs:  # none where one of them failed there
+                return pairs
     return ()
 
 
