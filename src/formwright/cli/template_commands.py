@@ -97,7 +97,8 @@ def _prove_several(
     from formwright.report.proofs_several import print_proofs
 
     if lanes is not None:
-        raise fail("--lanes draws the counterexamples of one template", hint="name that one alone")
+        told = "--lanes draws the counterexamples of one template that is proved here"
+        raise fail(told, hint="name that one alone, with --executor here")
     with Progress(progress_console(), quiet=quiet) as progress, open_executor(executor) as who:
         found = prove_several(files, who, progress, limits, fresh)
     if json_:

@@ -96,7 +96,7 @@ def _read(references: Sequence[str]) -> dict[str, Source]:
     for name in dict.fromkeys(references):
         if names_chain(name):
             told = f"{name} is a chain: its steps are proved one after another"
-            faults.append(Diagnostic(told, hint=f"formwright prove {name}, alone and here"))
+            faults.append(Diagnostic(told, hint=f"formwright prove {name} --executor here, alone"))
             continue
         try:
             sources[name] = load_source(name)
