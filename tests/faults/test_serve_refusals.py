@@ -25,6 +25,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "link.json").symlink_to(top / "secret.json")
     (folder / "linked").symlink_to(top)
     (folder / "kernel.so").write_bytes(b"\x7fELF")
+    (folder / ".keys").mkdir()
+    (folder / ".keys" / "secret.json").write_text('"secret"')
+    (folder / ".secret.json").write_text('"secret"')
+    (folder / "shown.json").symlink_to(folder / ".keys" / "secret.json")
     (folder / "inside.json").write_text('"inside"')
     with Journal(folder / "journal.jsonl") as journal:
         journal.step("problem", lambda: {"version": HOSTILE[0]})
@@ -138,6 +142,10 @@ def test_texts_of_a_journal_are_never_markup(server: Served) -> None:
         "%2fetc%2fpasswd.txt",
         "link.json",
         "linked/secret.json",
+        ".secret.json",
+        ".keys/secret.json",
+        "./.keys/secret.json",
+        "shown.json",
         "kernel.so",
         "journal.jsonl%00.txt",
         "",
@@ -176,6 +184,9 @@ def test_nothing_is_written_and_the_journal_is_not_locked(server: Served, root: 
     [
         (["nowhere"], "nowhere is no folder"),
         ([".", "--host", "0.0.0.0"], "stands for every address"),
+        ([".", "--host", "0"], "stands for every address"),
+        ([".", "--host", "0x0"], "stands for every address"),
+        ([".", "--host", "0::0"], "stands for every address"),
         ([".", "--host", "no.such.name.invalid"], "cannot listen on no.such.name.invalid"),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from formwright.flow.journal import Journal
+from formwright.report.page import Table
 from formwright.report.pages.entries import Book, read_entries
 from formwright.report.pages.run_facts import run_facts
 from formwright.serve import folder as folders
@@ -17,6 +18,7 @@ from formwright.serve.drawing import section_html
 from formwright.serve.folder import journals, locked, writer_of
 from formwright.serve.follow import Entry, Follower
 from formwright.serve.sections import sections_of
+from formwright.serve.showing import show_all
 from formwright.serve.standing import Standing
 from formwright.serve.tally import Tally
 from formwright.serve.watching import Watch
@@ -80,6 +82,89 @@ def test_counts_are_those_of_the_report(name: str) -> None:
         ours = tally.works[work.name]
         assert ours.qualified
         assert ours.confirmed == work.confirm["programs"]["kernel"]["seconds"]["median"]
+
+
+def entered(*entries: tuple[str, Any]) -> Tally:
+    tally = Tally()
+    for number, (key, data) in enumerate(entries):
+        tally.add(Entry(number, "2026-11-30T05:08:07+00:00", key, data))
+    return tally
+
+
+def funnel(tally: Tally) -> dict[str, tuple[str, str]]:
+    """Looked at and went on, by step."""
+    shown = next(s for s in sections_of(tally, NOW, "journal.jsonl") if s.key == "candidates")
+    (table,) = shown.blocks
+    assert isinstance(table, Table)
+    return {row[0].text: (row[1].text, row[2].text) for row in table.rows}
+
+
+def test_what_was_decided_against_is_not_counted_as_qualified(tmp_path: Path) -> None:
+    """In the table of one run, in that of all runs, and in words."""
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        journal.step("problem", dict)
+        journal.step("about", lambda: {"problem": "p", "workloads": {"a": {}, "b": {}, "c": {}}})
+        journal.step("build/k", dict)
+        journal.step("qualify/a", lambda: {"artifact": "artifacts/a", "message": ""})
+        journal.step("qualify/b", lambda: {"artifact": None, "message": "artifacts/b is wrong"})
+    (view,) = (run.look() for run in Watch(tmp_path).runs().values())
+    assert funnel(view.tally)["winners of workloads"] == ("2", "1")
+    (tmp_path / "other").mkdir()
+    assert "1 of 3" in "".join(show_many(tmp_path))
+    assert "b: not qualified: artifacts/b is wrong" in show_all(Watch(tmp_path)).news
+
+
+def show_many(folder: Path) -> list[str]:
+    """The list of runs of a folder that has another one beside this."""
+    with Journal(folder / "other" / "journal.jsonl") as journal:
+        journal.step("problem", dict)
+    shown = show_all(Watch(folder)).parts["runs"]
+    (folder / "other" / "journal.jsonl").unlink()
+    (folder / "other").rmdir()
+    return [shown]
+
+
+def test_designs_that_gave_no_time_are_counted_as_looked_at() -> None:
+    timed = {"seconds": {"median": 1e-3}}
+    programs = {"a": timed, "b": {"failure": "it hangs"}, "c": timed}
+    tally = entered(("build/a", {}), ("measure/w/0", {"programs": programs}))
+    assert funnel(tally)["designs measured"] == ("3", "2")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [
+        ({"median": 1.3, "low": 1.2, "high": 1.4}, "1.30x [1.20, 1.40]"),
+        ({"median": 1.3, "low": 0.9, "high": 1.4}, "1.30x [0.90, 1.40], no difference that counts"),
+        ({"median": 1.3}, "1.30x, no difference that counts"),
+    ],
+)
+def test_a_ratio_stands_with_its_interval(ratio: dict[str, float], told: str) -> None:
+    timing = {"programs": {}, "ratios": {"numpy": ratio}}
+    tally = entered(("about", {"workloads": {"w": {}}}), ("confirm/w", timing))
+    html = "".join(section_html(s, "run") for s in sections_of(tally, NOW, "journal.jsonl"))
+    assert f">{told}<" in html
+
+
+def test_a_template_is_called_no_more_than_its_weakest_obligation() -> None:
+    def proof(*kinds: str) -> dict[str, Any]:
+        return {"obligations": [{"verdict": "proved", "evidence": k} for k in kinds]}
+
+    tally = entered(
+        ("prove/a", {"verdict": "proved", "full": proof("proved", "bounded")}),
+        ("prove/b", {"verdict": "proved", "full": proof("proved", "proved")}),
+        ("judge/1/0", {"name": "c", "verdict": "proved", "proof": {"full": proof("tested")}}),
+        ("judge/1/1", {"name": "d", "verdict": "proved"}),
+    )
+    shown = next(s for s in sections_of(tally, NOW, "journal.jsonl") if s.key == "templates")
+    (table,) = shown.blocks
+    assert isinstance(table, Table)
+    assert [(r[0].text, r[1].evidence) for r in table.rows] == [
+        ("d", "proved"),
+        ("c", None),
+        ("b", "proved"),
+        ("a", "bounded"),
+    ]
 
 
 def test_studies_are_told_by_method_and_ceiling() -> None:

@@ -13,12 +13,21 @@ SHOWN: Final = frozenset(
 
 def file_answer(folder: Path, asked: str) -> Response:
     """The file ``asked`` (relative, ``/`` between names) if it lies in ``folder``, as text."""
-    try:
-        path = (folder / asked.lstrip("/")).resolve(strict=True)
-        lies_there = path.is_relative_to(folder.resolve()) and path.is_file()
-    except (OSError, ValueError):
-        lies_there = False
-    if not lies_there or path.suffix not in SHOWN or path.name.startswith("."):
+    path = _below(folder, asked)
+    if path is None or path.suffix not in SHOWN:
         return PlainTextResponse("no such file to be shown here\n", 404)
     packed = path.suffix == ".gz"
     return FileResponse(path, media_type="application/gzip" if packed else "text/plain")
+
+
+def _below(folder: Path, asked: str) -> Path | None:
+    """The file, links followed, where it lies in ``folder`` and no name on the way to it is
+    hidden: a folder above a run may have settings and keys in such."""
+    try:
+        root = folder.resolve()
+        path = (root / asked.lstrip("/")).resolve(strict=True)
+        names = path.relative_to(root).parts
+        lies_there = path.is_file()
+    except (OSError, ValueError):
+        return None
+    return path if lies_there and not any(n.startswith(".") for n in names) else None

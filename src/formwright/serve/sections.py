@@ -5,8 +5,9 @@ from typing import Final
 
 from formwright.report.page import Cell, Column, Facts, Origin, Section, Table
 from formwright.report.page import Standing as Verdict
+from formwright.report.pages.conditions import evidence_of
 from formwright.serve.standing import Standing
-from formwright.serve.tally import Search, Tally, Work
+from formwright.serve.tally import Ratio, Search, Tally, Work
 from formwright.serve.values import shown_seconds
 
 SHOWN_TEMPLATES: Final = 30
@@ -67,13 +68,15 @@ def moment(time: str) -> datetime:
 def _funnel(tally: Tally) -> Table:
     proved = tally.verdicts["proved"]
     judged = sum(tally.verdicts.values())
-    qualified = sum(work.qualified.startswith("artifacts/") for work in tally.works.values())
+    qualified = sum(bool(work.artifact) for work in tally.works.values())
+    decided = sum(bool(work.qualified) for work in tally.works.values())
+    tried = len(tally.measured | tally.untimed)
     rows = [
         ("templates judged", judged, proved, "proved"),
         ("designs built", len(tally.built | tally.not_built), len(tally.built), "built"),
         ("designs validated", len(tally.held | tally.refuted), len(tally.held), "held"),
-        ("designs measured", len(tally.measured), len(tally.measured), "timed"),
-        ("kernels qualified", len(tally.works), qualified, "qualified, of the workloads"),
+        ("designs measured", tried, len(tally.measured), "timed"),
+        ("winners of workloads", decided, qualified, "qualified"),
     ]
     return Table(
         "Templates and designs so far",
@@ -121,8 +124,15 @@ def _time(seconds: float | None, origin: Origin | None) -> Cell:
     return Cell(shown_seconds(seconds), seconds, origin, "measured")
 
 
-def _ratio(value: float | None, origin: Origin | None) -> Cell:
-    return Cell("-") if value is None else Cell(f"{value:.2f}x", value, origin, "measured")
+def _ratio(found: Ratio | None, origin: Origin | None) -> Cell:
+    """With its interval; one that holds 1 is told as no difference."""
+    if found is None:
+        return Cell("-")
+    told = f"{found.median:.2f}x"
+    if found.low is not None and found.high is not None:
+        told += f" [{found.low:.2f}, {found.high:.2f}]"
+    told += "" if found.counts else ", no difference that counts"
+    return Cell(told, found.median, origin, "measured")
 
 
 def _from(file: str, entry: int) -> Origin | None:
@@ -169,7 +179,9 @@ def _templates(tally: Tally, file: str) -> Table:
             Cell(each.name),
             Cell(
                 each.verdict,
-                evidence="proved" if each.verdict == "proved" else None,
+                evidence=evidence_of(each.evidence or each.verdict)
+                if each.verdict == "proved"
+                else None,
                 standing=_STANDINGS.get(each.verdict),
             ),
             Cell(str(each.entry), each.entry, _from(file, each.entry)),

@@ -86,7 +86,7 @@ def _runs(views: Mapping[str, View]) -> Table | Text:
     rows = []
     for name, view in views.items():
         tally = view.tally
-        kept = sum(bool(w.qualified) for w in tally.works.values())
+        kept = sum(bool(w.artifact) for w in tally.works.values())
         rows.append(
             (
                 Cell(name or "this folder", name, Origin(name)),

@@ -3,12 +3,13 @@ for writing."""
 
 import socket
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
 import uvicorn
 
-from formwright.base.diagnostics import fail
+from formwright.base.diagnostics import InputError, fail
 from formwright.serve.app import make_app
 from formwright.serve.guard import LOOPBACK
 from formwright.serve.reporting import Maker
@@ -26,11 +27,8 @@ def serve(
 
     Raises ``InputError`` for a folder that is none, or an address that cannot be taken.
     """
-    if host in ("", "0.0.0.0", "::", "*"):
-        raise fail(
-            f"--host {host or '(empty)'} stands for every address of this machine",
-            hint="name the one under which pages are to be asked for: others are refused",
-        )
+    if host in ("", "*"):
+        raise _every(host)
     if not folder.is_dir():
         raise fail(f"{folder} is no folder", hint="give the --out of a run or a study")
     watch = Watch(folder.resolve())
@@ -55,10 +53,19 @@ def serve(
 
 def _listening(host: str, port: int) -> socket.socket:
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        if ip_address(str(address[0]).partition("%")[0]).is_unspecified:
+            raise _every(host)  # in whatever way it is written
         return socket.create_server((host, port), family=family, backlog=64)
     except (OSError, OverflowError, UnicodeError) as error:
         told = getattr(error, "strerror", None) or str(error)
         raise fail(
             f"cannot listen on {host}:{port}: {told}", hint="--port 0 takes one that is free"
         ) from None
+
+
+def _every(host: str) -> InputError:
+    return fail(
+        f"--host {host or '(empty)'} stands for every address of this machine",
+        hint="name the one under which pages are to be asked for: others are refused",
+    )

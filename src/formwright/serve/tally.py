@@ -4,6 +4,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from formwright.report.pages.conditions import evidence_in
 from formwright.report.pages.entries import at, items, mapping
 from formwright.serve.follow import Entry
 from formwright.serve.telling import medians, told
@@ -40,6 +41,22 @@ class Judged:
     name: str
     verdict: str
     entry: int
+    evidence: str = ""
+    """What its verdict may be called by the obligations that the entry has; empty without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Of times, paired by round: the median with its 95 % interval, where one is told."""
+
+    median: float
+    low: float | None
+    high: float | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it tells a difference: an interval that leaves 1 out."""
+        return self.low is not None and self.high is not None and (self.low > 1 or self.high < 1)
 
 
 @dataclass(slots=True)
@@ -55,8 +72,10 @@ class Work:
     measured_by: int = -1
     confirmed: float | None = None
     confirmed_by: int = -1
-    ratios: dict[str, float] = field(default_factory=dict)
+    ratios: dict[str, Ratio] = field(default_factory=dict)
+    artifact: str = ""
     qualified: str = ""
+    """The artifact, or why there is none; empty while that is open."""
     qualified_by: int = -1
 
 
@@ -92,6 +111,8 @@ class Tally:
     held: set[str] = field(default_factory=set)
     refuted: set[str] = field(default_factory=set)
     measured: set[str] = field(default_factory=set)
+    untimed: set[str] = field(default_factory=set)
+    """Designs that a measurement was tried of and gave no time."""
     works: dict[str, Work] = field(default_factory=dict)
     searches: dict[tuple[str, str], Search] = field(default_factory=dict)
     stopped: str = ""
@@ -143,7 +164,8 @@ class Tally:
                 self._confirm(self._work(work), entry)
             case ["qualify", work]:
                 one = self._work(work)
-                one.qualified = text(at(data, "artifact")) or text(at(data, "message"))
+                one.artifact = text(at(data, "artifact"))
+                one.qualified = one.artifact or f"not qualified: {text(at(data, 'message'))}"
                 one.qualified_by = entry.number
             case ["lost", *_]:
                 self.lost += 1
@@ -157,7 +179,7 @@ class Tally:
     def _judge(self, key: str, name: str, verdict: str, entry: Entry) -> None:
         self.verdicts[verdict] += 1
         if len(self.templates) < MOST_NAMES:
-            self.templates[key] = Judged(text(name), verdict, entry.number)
+            self.templates[key] = Judged(text(name), verdict, entry.number, _evidence(entry.data))
 
     def _work(self, name: str) -> Work:
         return self.works.setdefault(text(name), Work())
@@ -165,8 +187,7 @@ class Tally:
     def _measure(self, name: str, entry: Entry, round_: bool) -> None:
         work, found = self._work(name), medians(entry.data)
         for key in mapping(at(entry.data, "programs")):
-            if key in found:
-                _keep(self.measured, key)
+            _keep(self.measured if key in found else self.untimed, key)
         work.rounds += round_
         if not found:
             return
@@ -177,9 +198,11 @@ class Tally:
     def _confirm(self, work: Work, entry: Entry) -> None:
         work.confirmed = medians(entry.data).get("kernel")
         work.confirmed_by = entry.number
-        ratios = mapping(at(entry.data, "ratios"))
-        found = {text(name): number(at(r, "median")) for name, r in ratios.items()}
-        work.ratios = {name: value for name, value in found.items() if value is not None}
+        work.ratios = {}
+        for name, found in mapping(at(entry.data, "ratios")).items():
+            middle, low, high = (number(at(found, end)) for end in ("median", "low", "high"))
+            if middle is not None:
+                work.ratios[text(name)] = Ratio(middle, low, high)
 
     def _search(
         self, group: str, method: str, best: float | None, area: float | None, entry: Entry
@@ -199,6 +222,12 @@ class Tally:
             return
         area = number(at(entry.data, "area"))
         self._search(parts[0], parts[1], objective, area, entry)
+
+
+def _evidence(data: Any) -> str:
+    """The weakest word of the obligations of the proof that an entry of a verdict carries."""
+    proof = mapping(at(data, "full")) or mapping(at(data, "proof", "full"))
+    return evidence_in(proof) if proof else ""
 
 
 def _keep(names: set[str], name: str) -> None:

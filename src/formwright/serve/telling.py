@@ -99,7 +99,8 @@ def _measured(data: object) -> str:
     if not found:
         return ""
     best = min(found, key=lambda name: (found[name], name))
-    return f"{text(best)} is the fastest of {len(found)}: {shown_seconds(found[best])} (measured)"
+    told = f"{shown_seconds(found[best])} in the median (measured)"
+    return f"{text(best)} has the least time of {len(found)}: {told}"
 
 
 def _refitted(data: object) -> str:
