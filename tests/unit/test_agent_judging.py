@@ -6,14 +6,17 @@ import pytest
 
 from agent_rooms import GEMV, Scripted, room_at, told
 from formwright.agent.library import Library
-from formwright.agent.protocol import Proposal, Reply, Request, Spent
+from formwright.agent.protocol import Finding, Proposal, Reply, Request, Spent
 from formwright.contract.agent import Agent
 from formwright.flow import agent_judging
 from formwright.flow.agent_judging import judge_all
+from formwright.flow.agent_learning import keep
 from formwright.flow.agent_room import Made, Room
+from formwright.flow.proving import prove
 from formwright.ir.template import Template
 from formwright.lang import load
 from formwright.population import open_population
+from formwright.population.settling import settle
 
 GOOD = load("gemv_rows")[0].text
 WRONG = GOOD.replace("    tot[r] = 0\n", "    tot[r] = 1\n", 1)
@@ -36,6 +39,38 @@ def test_what_is_proved_may_be_used_and_is_kept(tmp_path: Path) -> None:
         assert entry.evidence == "proved"
         (step,) = room.population.lineage(made.digest)
         assert (step.proposer, step.rule, step.run) == ("scripted", "model:new", "scripted")
+
+
+def test_what_another_run_proved_meanwhile_stays_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A verdict that took long is told after one that somebody else had more time for."""
+    with room_at(tmp_path, Scripted([])) as room:
+        population = room.population
+        entry = population.add_template(GOOD)
+        made = Made(
+            key="gemv_rows",
+            digest=entry.digest,
+            language="fw",
+            generation=0,
+            parents=(),
+            rule="model:new",
+            proposer="scripted",
+            why="",
+            verdict="unresolved",
+            step="judge/1/0",
+            findings=(Finding("prove", "no proof within 60 s"),),
+            text=GOOD,
+        )
+        record = population.record
+
+        def late(*seen: object) -> None:
+            settle(population, entry.digest, prove)
+            record(*seen)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(population, "record", late)
+        keep(room, made, {"proof": {"full": {"obligations": []}}})
+        assert population.entry(entry.digest).evidence == "proved"
 
 
 def test_a_counterexample_goes_back_and_the_repair_is_proved(tmp_path: Path) -> None:

@@ -105,6 +105,32 @@ def test_a_standing_that_shows_more_is_taken_over(
     assert copying.copy_database(target._database, source._database).raised == (refuted,)
 
 
+def test_a_template_that_another_writer_adds_meanwhile_loses_no_standing(
+    postgresql: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at the target and the copy of its rows."""
+    place = postgresql.new_url()
+    source, target = open_population(tmp_path / "a.sqlite"), open_population(place)
+    proved = admitted(source, rows_text())
+    source.record(fact(proved, 1.0))
+    keep_many = copying.keep_many
+
+    def late(connection: Any, table: Any, new: Any) -> Any:
+        if table.name == "entries":
+            open_population(place).add_template(rows_text())
+        if table.name == "facts":
+            open_population(place).record(fact(proved, 2.0))
+        return keep_many(connection, table, new)
+
+    monkeypatch.setattr(copying, "keep_many", late)
+    copied = copying.copy_database(source._database, target._database)
+    assert copied.raised == (proved,)
+    assert target.entry(proved).evidence == "proved"
+    assert len(copied.differing) == 1
+    assert (copied.new["entries"], copied.known["entries"]) == (0, 1)
+    assert (copied.new["facts"], copied.known["facts"]) == (0, 1)
+
+
 def test_one_journal_entry_with_two_figures_is_said(
     new_place: Callable[[], str], tmp_path: Path
 ) -> None:

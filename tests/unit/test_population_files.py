@@ -153,6 +153,8 @@ def _link(folder: Path) -> None:
         (_edit("facts.json", lambda d: d["facts"][0].update(evidence="proved")), "measured"),
         (_edit("facts.json", lambda d: d["facts"][0].update(value=True)), "finite number"),
         (_edit("facts.json", lambda d: d["facts"][0].update(value=float("inf"))), "finite"),
+        (_edit("facts.json", lambda d: d["facts"][0].update(value=10**400)), "finite"),
+        (_edit("facts.json", lambda d: d["facts"][0].update(low=-(10**400))), "finite"),
         (_edit("facts.json", lambda d: d["facts"][0].update(template="0" * 64)), "another text"),
         (_edit("facts.json", lambda d: d["facts"][0].update(qualified=True)), "unknown key"),
         (_edit("facts.json", lambda d: d["facts"][0]["work"].pop("threads")), '"threads" is miss'),

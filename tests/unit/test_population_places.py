@@ -33,6 +33,12 @@ def test_a_place_is_shown_without_its_password(given: str, shown: str) -> None:
     assert place.is_server == ("://" in given)
 
 
+def test_what_a_driver_says_is_passed_on_without_any_password() -> None:
+    for url in (f"postgresql://me:{SECRET}@host/db", f"postgresql://host/db?password={SECRET}"):
+        assert place_of(url).told(f"no such {SECRET}!") == "no such ***!"
+    assert place_of("postgresql://me@host/db").told("no such db") == "no such db"
+
+
 def test_a_url_of_sqlite_is_a_file() -> None:
     assert place_of("sqlite:////tmp/a.sqlite").file == Path("/tmp/a.sqlite")
     assert place_of("sqlite:///a.sqlite").file == Path.cwd() / "a.sqlite"
@@ -50,6 +56,9 @@ def test_a_url_of_sqlite_is_a_file() -> None:
         f"postgresql://me:{SECRET}@nowhere.invalid/db",
         f"postgresql://me:{SECRET}@host/db?sslmode={SECRET}",
         f"postgresql://me@host/db?nothing={SECRET}",
+        f"postgresql:/me:{SECRET}@host/db",
+        f"postgres:me:{SECRET}@host/db",
+        f"postgresql+psycopg:/me:{SECRET}@host/db",
     ],
 )
 def test_no_part_of_a_url_that_may_be_its_password_is_ever_said(

@@ -21,6 +21,7 @@ from formwright.contract.operators import operator
 from formwright.lang import load
 from formwright.population import Clock, Population, chip_key, key_of_values, open_population
 from formwright.population import rows as rows_module
+from formwright.population.retrieval import quality
 
 GEMV = operator("gemv").contract()
 
@@ -101,6 +102,17 @@ def test_the_best_of_a_niche_is_that_of_the_chip_asked_about(population: Populat
     population.record(fact(second, 50.0, **large))
     assert drawn(population, chip=CHIP, seats=1) in (["narrow"], ["wide"])
     assert len(drawn(population, chip=CHIP)) == 2
+
+
+def test_figures_of_two_chips_are_not_compared_where_none_is_asked_about(
+    in_memory: Population,
+) -> None:
+    """A chip that was simulated has no machine that would tell it from another."""
+    first = admitted(in_memory, rows_text("narrow"))
+    second = admitted(in_memory, rows_text("wide").replace("{4, 8}", "{8}"))
+    in_memory.record(fact(first, 9.0, CHIP, machine=""), fact(second, 1.0, OTHER_CHIP, machine=""))
+    order = quality(in_memory.facts())
+    assert {order(in_memory.entry(d))[1] for d in (first, second)} == {1.0}
 
 
 def test_an_entry_proved_under_other_rules_comes_after_those_that_are_proved(

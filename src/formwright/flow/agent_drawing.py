@@ -8,9 +8,10 @@ from formwright.flow.adopting import adopt
 from formwright.flow.agent_learning import complete, fitting, remember
 from formwright.flow.agent_room import Made, Room
 from formwright.flow.jobs import Prove
+from formwright.flow.proving import prove
 from formwright.lang.parser import parse
 from formwright.population import Covered
-from formwright.proof.rereading import proof_of
+from formwright.population.settling import settle
 
 DRAWN: Final = 2
 """Templates that were measured here before, and as many that were not, are drawn at most in one
@@ -109,9 +110,10 @@ def _joined(room: Room, generation: int, data: dict[str, Any]) -> Made | None:
     if made.verdict != "proved":
         room.tell(f"{key}: drawn, and {made.verdict} by the rules of now")
         return None
-    # A run that goes on may find another population than it drew from.
-    if room.population.add_template(data["text"]).evidence != "proved":
-        room.population.admit(made.digest, proof_of(proof["full"]))
+    # A run that goes on may find another population than it drew from; the proof in its journal
+    # may be of earlier rules, so that nothing is admitted by it.
+    room.population.add_template(data["text"])
+    settle(room.population, made.digest, prove, room.step(step))
     adopt(setting, key, Source(f"{template.name}.fw", data["text"]), template, proof)
     known = remember(setting, key, made.digest, data["facts"])
     room.tell(f"{key}: drawn from the population, with {known} figure(s) of this machine")

@@ -33,7 +33,8 @@ def keep(room: Room, made: Made, judged: Mapping[str, Any]) -> None:
     population.record(*_met(room, made, judged["proof"]["full"]))
     if not entry.admitted:
         reasons = "; ".join(f.message.splitlines()[0] for f in made.findings)[:2000]
-        population.shelve(made.digest, reasons, verdict=made.verdict)
+        # Another run may have proved it since it was read.
+        population.shelve(made.digest, reasons, verdict=made.verdict, unless_proved=True)
 
 
 def _met(room: Room, made: Made, proof: Mapping[str, Any]) -> Iterator[Met]:

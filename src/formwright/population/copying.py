@@ -109,10 +109,10 @@ def _putting(table: Table, some: Sequence[Row]) -> Callable[[Connection], _Part]
     key = _key(table)
 
     def work(connection: Connection) -> _Part:
-        keys = [row[key.name] for row in some]
-        query = select(table).where(key.in_(keys)).with_for_update()
-        there = {row[key.name]: dict(row) for row in connection.execute(query).mappings()}
-        keep_many(connection, table, [row for row in some if row[key.name] not in there])
+        there = _locked(connection, table, some)
+        stood = keep_many(connection, table, [row for row in some if row[key.name] not in there])
+        # What came in between is held against ours as what was there before.
+        there |= _locked(connection, table, stood)
         both = [(row, there[row[key.name]]) for row in some if row[key.name] in there]
         raised = list[str]()
         for row, theirs in both:
@@ -128,6 +128,15 @@ def _putting(table: Table, some: Sequence[Row]) -> Callable[[Connection], _Part]
         return _Part(len(some) - len(both), len(both), tuple(raised), tuple(differing))
 
     return work
+
+
+def _locked(connection: Connection, table: Table, some: Sequence[Row]) -> dict[str, Row]:
+    """The rows of the same keys that the target has; nobody changes them until this is done."""
+    if not some:
+        return {}
+    key = _key(table)
+    query = select(table).where(key.in_([row[key.name] for row in some])).with_for_update()
+    return {row[key.name]: dict(row) for row in connection.execute(query).mappings()}
 
 
 def _shows(row: Row) -> int:

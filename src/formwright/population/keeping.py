@@ -1,6 +1,6 @@
 """Rows put into tables: each once, whoever else is putting the same."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, insert, select
@@ -10,31 +10,36 @@ from formwright.population import rows, tables
 from formwright.population.entries import Design, Fact, Held, Met, Step
 
 
-def keep(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
-    """Adds a row unless it is there. Where writers do not wait for one another, another one may
-    come between: its row stands."""
+def keep(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
+    """Adds a row unless it is there, and returns whether it did. Where writers do not wait for one
+    another, another one may come between: its row stands."""
     (column,) = table.primary_key.columns
     key = row[column.name]
     if connection.execute(select(column).where(column == key)).first() is not None:
-        return
+        return False
     try:
         with connection.begin_nested():
             connection.execute(insert(table).values(**_storable(row)))
     except IntegrityError:
         if connection.execute(select(column).where(column == key)).first() is None:
             raise
+        return False
+    return True
 
 
-def keep_many(connection: Connection, table: Table, new: list[Mapping[str, Any]]) -> None:
-    """As :func:`keep` of rows that are probably not there, in one statement."""
+def keep_many(
+    connection: Connection, table: Table, new: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """As :func:`keep` of rows that are probably not there, in one statement; returns those that
+    another writer has put in meanwhile."""
     if not new:
-        return
+        return []
     try:
         with connection.begin_nested():
             connection.execute(insert(table), [_storable(row) for row in new])
     except IntegrityError:
-        for row in new:
-            keep(connection, table, row)
+        return [row for row in new if not keep(connection, table, row)]
+    return []
 
 
 def keep_steps(connection: Connection, steps: Iterable[Step]) -> None:

@@ -41,9 +41,12 @@ class Place:
         return self.url.get_backend_name() != "sqlite"
 
     def told(self, text: str) -> str:
-        """``text`` of a driver without the password, should it be in there."""
-        password = self.url.password
-        return text.replace(str(password), "***") if password else text
+        """``text`` of a driver without a password, should one be in there."""
+        found = [self.url.password, *(v for k, v in self.url.query.items() if "password" in k)]
+        for secret in found:
+            if isinstance(secret, str) and secret:
+                text = text.replace(secret, "***")
+        return text
 
 
 def place_of(given: str | Path) -> Place:
@@ -51,6 +54,10 @@ def place_of(given: str | Path) -> Place:
     cannot be read: the password may be in any of them."""
     text = str(given)
     if "://" not in text:
+        if text.partition(":")[0] in _SERVERS and ":" in text:
+            # Taken for a file it would make a folder that is called by the password.
+            kind = text.partition(":")[0]
+            raise _unread(kind, "behind the kind of a URL stands ://", _HINT)
         return _in_file(text)
     kind = text.partition("://")[0]
     if kind == "sqlite":

@@ -88,8 +88,8 @@ Quality = Callable[[Entry], tuple[object, ...]]
 def quality(facts: Iterable[KeptFact]) -> Quality:
     """An order of entries by facts that hold: best first.
 
-    Figures of one workload, machine and quantity are compared: an entry stands where its best
-    ratio to the best of them puts it. Entries of which nothing holds come after, oldest first.
+    Figures of one workload, chip, machine and quantity are compared: an entry stands where its
+    best ratio to the best of them puts it. Entries of which nothing holds come after, oldest first.
     """
     groups: dict[tuple[object, ...], list[Fact]] = {}
     for kept in facts:
@@ -112,7 +112,8 @@ def quality(facts: Iterable[KeptFact]) -> Quality:
 def _compared(fact: Fact) -> tuple[object, ...]:
     work = fact.work
     shape = (*sorted(work.extents.items()), *sorted(work.dtypes.items()))
-    return (work.contract, shape, work.threads, fact.machine, fact.quantity, fact.evidence)
+    where = (fact.machine, fact.chip.digest)
+    return (work.contract, shape, work.threads, *where, fact.quantity, fact.evidence)
 
 
 def seated(
