@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TextIO
 
 import typer
 
@@ -71,9 +71,18 @@ def emit_json(value: dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
+def told(text: str, stream: TextIO) -> str:
+    """``text`` for ``stream``; what files and agents say is no order to a terminal."""
+    if not stream.isatty():
+        return text
+    from formwright.report.html.escaped import visible
+
+    return visible(text)
+
+
 def report_error(error: InputError, as_json: bool) -> None:
     """The message on standard error; with ``--json`` also as data on standard output."""
-    print(str(error), file=sys.stderr)
+    print(told(str(error), sys.stderr), file=sys.stderr)
     if as_json:
         emit_json({"schema": 1, "error": [_plain(d) for d in error.diagnostics]})
 

@@ -1,14 +1,16 @@
 """``formwright report``: one self-contained page of a run, an artifact, a proof, a study."""
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, assert_never
+from urllib.parse import quote
 
 import typer
 
-from formwright.cli.output import HELD, Json, Quiet, emit_json, status_line
+from formwright.cli.output import HELD, Json, Quiet, emit_json, status_line, told
 
 if TYPE_CHECKING:
     from formwright.report.page import Page
@@ -131,7 +133,7 @@ def report(
         emit_json(shown | {"answer": list(page.answer), "reports": [str(p) for p, _ in pages]})
     else:
         for line in page.answer:
-            print(line)
+            print(told(line, sys.stdout))
         for path, _ in pages:
             print(f"written: {path}")
     return HELD
@@ -141,7 +143,7 @@ def _placed(page: "Page", found: "Found", path: Path) -> "Page":
     """The page with the way from its file to the folder that its figures lead to."""
     base = found.place if found.place.is_dir() else found.place.parent
     way = os.path.relpath(base.resolve(), path.parent.resolve())
-    return replace(page, folder="" if way == "." else way)
+    return replace(page, folder="" if way == "." else quote(os.fsencode(way)))
 
 
 def register(app: typer.Typer) -> None:

@@ -13,7 +13,7 @@ from formwright.population.plain import told
 from formwright.population.settling import Settled
 from formwright.population.store import Population
 from formwright.population.telling import fact_line, met_line, standing_line
-from formwright.report.tables import print_table, print_title
+from formwright.report.tables import print_lines, print_table, print_text, print_title
 
 
 def list_as_json(population: Population, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -84,13 +84,13 @@ def _standing(entry: Entry) -> str:
 def print_entry(console: Console, population: Population, entry: Entry) -> None:
     """Standing, structure, what was seen, where it comes from, and the text."""
     print_title(console, entry.name, f" {entry.digest[:16]}")
-    _lines(console, [standing_line(entry)])
+    print_lines(console, [standing_line(entry)])
     if entry.proof is not None:
         count = len(entry.proof["obligations"])
-        _lines(console, [f"proof {entry.proof_digest[:16]}: {count} obligations"])
+        print_lines(console, [f"proof {entry.proof_digest[:16]}: {count} obligations"])
     if entry.signature is not None:
         for part, words in entry.signature.parts():
-            _lines(console, [f"{part}: {'; '.join(words) or 'none'}"])
+            print_lines(console, [f"{part}: {'; '.join(words) or 'none'}"])
     _section(console, "facts", [fact_line(f) for f in population.facts(entry.digest)])
     met = population.counterexamples(entry.digest)
     _section(console, "counterexamples", [met_line(m) for m in met])
@@ -102,7 +102,7 @@ def print_entry(console: Console, population: Population, entry: Entry) -> None:
     )
     _section(console, "lineage", [_step(s) for s in population.lineage(entry.digest)])
     console.print()
-    console.out(entry.text, end="")
+    print_text(console, entry.text)
 
 
 def _step(step: Step) -> str:
@@ -115,17 +115,12 @@ def _section(console: Console, heading: str, lines: Sequence[str]) -> None:
     if lines:
         console.print()
         print_title(console, heading)
-        _lines(console, lines)
-
-
-def _lines(console: Console, lines: Sequence[str]) -> None:
-    for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
+        print_lines(console, lines)
 
 
 def print_settled(console: Console, settled: Sequence[Settled]) -> None:
     """One line a text."""
-    _lines(console, [f"{s.entry.name}: {standing_line(s.entry)}" for s in settled])
+    print_lines(console, [f"{s.entry.name}: {standing_line(s.entry)}" for s in settled])
 
 
 def print_imported(console: Console, found: Imported) -> None:
@@ -134,7 +129,7 @@ def print_imported(console: Console, found: Imported) -> None:
         f"{len(found.admitted)} proved here and admitted, {len(found.shelved)} on the shelf, "
         f"{len(found.known)} known before"
     )
-    _lines(console, [f"{e.name}: {standing_line(e)}" for e in found.shelved])
+    print_lines(console, [f"{e.name}: {standing_line(e)}" for e in found.shelved])
 
 
 def moved_as_json(moved: Moved) -> dict[str, Any]:
@@ -153,11 +148,11 @@ def moved_as_json(moved: Moved) -> dict[str, Any]:
 def print_moved(console: Console, moved: Moved) -> None:
     """One line a table, then what the two said differently."""
     copied = moved.copied
-    _lines(console, [f"{moved.source} to {moved.target}"])
+    print_lines(console, [f"{moved.source} to {moved.target}"])
     told = ((t, copied.new[t], copied.known[t]) for t in copied.new)
-    _lines(console, [f"  {t}: {new} new, {known} known before" for t, new, known in told])
+    print_lines(console, [f"  {t}: {new} new, {known} known before" for t, new, known in told])
     if copied.raised:
-        _lines(console, [f"  {len(copied.raised)} entries stand higher than before"])
+        print_lines(console, [f"  {len(copied.raised)} entries stand higher than before"])
     if copied.differing:
         told_otherwise = f"  {len(copied.differing)} facts have another figure here, which stays: "
-        _lines(console, [told_otherwise + ", ".join(k[:12] for k in copied.differing)])
+        print_lines(console, [told_otherwise + ", ".join(k[:12] for k in copied.differing)])

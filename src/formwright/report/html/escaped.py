@@ -20,3 +20,9 @@ def escaped(text: str) -> str:
 def content(text: str) -> str:
     """``text`` for an element's content alone: quotes stay, of which JSON is full."""
     return escape(text.translate(_HIDDEN), quote=False)
+
+
+def visible(text: str) -> str:
+    """``text`` for a terminal, to which nothing in it is an order: no colour, no title, no line
+    that is written over."""
+    return text.translate(_HIDDEN | {0x0D: "\ufffd"})
