@@ -16,6 +16,7 @@ from formwright.flow.codesign_results import (
     PurchaseRow,
     StudyResult,
 )
+from formwright.report.pages.study_words import rounded_down
 from formwright.report.tables import print_table
 
 _DIMENSIONS: dict[str, Dimension] = {d: d for d in get_args(Dimension)}
@@ -103,7 +104,9 @@ def _print_chip(console: Console, result: StudyResult, found: CeilingResult, sai
     _line(console, f"Chip {under}, found by {found.found_by}", style="bold")
     bound = ""
     if found.bound is not None:
-        bound = f"; no chip is below {number(found.bound, 7)} (gap {_percent(found.gap)})"
+        near = found.gap is not None and found.gap < _NOTHING
+        least = number(found.bound if near else rounded_down(found.bound, 7), 7)
+        bound = f"; no chip is below {least} (gap {_percent(found.gap)})"
     _line(
         console,
         f"  {number(found.area)} mm2, objective {number(found.objective, 7)} (modelled){bound}",

@@ -26,15 +26,36 @@ def print_transfer(console: Console, result: TransferStudy) -> None:
 
 def summary(result: TransferStudy) -> str:
     """How the choice stands to the copy and to the best, over the tasks."""
-    near = [r for r in result.rows if r.selected_over_best is None]
-    near += [r for r in result.rows if r.selected_over_best and r.selected_over_best.median <= 1.05]
+    near = [r for r in result.rows if _near(r)]
     ahead = [r for r in result.rows if r.copied_over_selected and r.copied_over_selected.low > 1]
     behind = [r for r in result.rows if r.copied_over_selected and r.copied_over_selected.high < 1]
+    untimed = [r for r in result.rows if _ratio_of(r, "copied", "selected") == NO_TIME]
     return (
         f"selected with nothing measured at the target: within 5 % of the best found on"
         f" {len(near)} of {len(result.rows)}; faster than the copy on {len(ahead)},"
         f" slower on {len(behind)}, the rest not told apart or the same kernel"
-    )
+    ) + (f"; {len(untimed)} not compared" if untimed else "")
+
+
+NO_TIME = "-"
+"""What stands for a ratio where one of the two kernels has no time."""
+
+
+def _near(row: Transferred) -> bool:
+    """A choice without a time is near to nothing."""
+    found = row.selected_over_best
+    if found is None:
+        return _ratio_of(row, "selected", "best") == "same"
+    return found.median <= 1.05
+
+
+def _ratio_of(row: Transferred, slower: str, faster: str) -> str:
+    """The ratio of two picks, or ``same`` for one kernel that was timed."""
+    found: Spread | None = getattr(row, f"{slower}_over_{faster}")
+    if found is not None:
+        return f"{found.median:.3f} ({found.low:.2f}-{found.high:.2f})"
+    a, b = getattr(row, slower), getattr(row, faster)
+    return "same" if a.key == b.key and a.seconds is not None else NO_TIME
 
 
 def _cells(row: Transferred) -> tuple[str, ...]:
@@ -44,17 +65,13 @@ def _cells(row: Transferred) -> tuple[str, ...]:
         f"{row.build_seconds.median:.2f}",
         f"{row.searched_seconds:.0f}",
         _micro(row.selected),
-        _ratio(row.copied_over_selected),
-        _ratio(row.selected_over_best),
+        _ratio_of(row, "copied", "selected"),
+        _ratio_of(row, "selected", "best"),
     )
 
 
 def _micro(pick: Pick) -> str:
     return "-" if pick.seconds is None else f"{pick.seconds.median * 1e6:.1f}"
-
-
-def _ratio(found: Spread | None) -> str:
-    return "same" if found is None else f"{found.median:.3f} ({found.low:.2f}-{found.high:.2f})"
 
 
 def write_transfer(result: TransferStudy, folder: Path) -> tuple[Path, ...]:

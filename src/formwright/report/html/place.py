@@ -31,8 +31,9 @@ def entry_id(origin: Origin) -> str:
 
 
 def file_address(folder: str, file: str) -> str | None:
-    """The address of a file beside the page; ``None`` for a name that is not within a folder."""
-    if not file or file.startswith(("/", "\\")):
+    """The address of a file beside the page; ``None`` for a name that is not within a folder (a
+    population on a server has none)."""
+    if not file or file.startswith(("/", "\\")) or "://" in file:
         return None
     start = f"{folder.rstrip('/')}/" if folder else "./"
     return start + quote(file, safe="/")

@@ -24,10 +24,22 @@ from formwright.report.pages.artifact_promise import promise_blocks
 from formwright.report.pages.conditions import (
     condition_blocks,
     conditions_of,
+    evidence_in,
     evidence_of,
     standing_of,
+    verdict_cell,
+    verdict_of,
 )
-from formwright.report.pages.entries import Book, at, items, mapping, number, read_json, words
+from formwright.report.pages.entries import (
+    Book,
+    at,
+    items,
+    mapping,
+    number,
+    read_json,
+    text_within,
+    words,
+)
 from formwright.report.pages.record_blocks import (
     beside_text,
     extents_text,
@@ -128,7 +140,7 @@ def _rests(record: Mapping[str, Any]) -> str:
         first = "Nothing is proved of it: another tool wrote it."
     else:
         first = (
-            f"Its template is {words(template, 'verdict')} in {words(template, 'semantics')} "
+            f"Its template is {verdict_of(template)} in {words(template, 'semantics')} "
             f"({len(obligations)} obligations, {words(template, 'solver')}), which says nothing "
             "of this binary."
         )
@@ -207,17 +219,15 @@ def _evidence(book: Book, record: Mapping[str, Any]) -> Table:
     """One row for each kind of statement; none stands for another."""
     evidence = mapping(record.get("evidence"))
     template, binary = mapping(evidence.get("template")), mapping(evidence.get("binary"))
-    verdict = words(template, "verdict")
+    verdict = verdict_of(template)
     others = [words(o, "verdict") for o in items(evidence.get("other_build"))]
     worst = next((v for v in ("refuted", "unresolved") if v in others), "held" if others else "–")
     rows = [
         (
             Cell("the template", origin=book.part(RECORD, record, "evidence", "template")),
-            Cell(
-                "nothing is proved" if verdict == NONE else verdict,
-                standing=standing_of(verdict),
-                evidence="proved" if verdict == "proved" else None,
-            ),
+            Cell("nothing is proved", standing=standing_of(verdict))
+            if verdict == NONE
+            else verdict_cell(verdict, evidence_in(template)),
             count_cell(len(items(template.get("obligations")))),
             Cell("every design and extent that it allows, in real arithmetic; not this binary"),
         ),
@@ -311,9 +321,8 @@ def _files(book: Book, record: Mapping[str, Any], fault: str) -> Table:
 def _texts(folder: Path) -> tuple[Block, ...]:
     blocks = []
     for name, language in (("template.fw", "fw"), ("kernel.h", "c")):
-        try:
-            text = (folder / name).read_text(encoding="utf-8", errors="replace")
-        except OSError:
+        text = text_within(folder, name)
+        if not text:
             continue
         more = f"\n… {len(text) - MOST_TEXT} more characters" if len(text) > MOST_TEXT else ""
         blocks.append(Fold(name, (Source(name, text[:MOST_TEXT] + more, language),)))

@@ -29,7 +29,14 @@ from formwright.report.pages.codesign_told import (
 )
 from formwright.report.pages.study_reading import reading
 from formwright.report.pages.study_sources import Kept, read_kept
-from formwright.report.pages.study_words import counted, figure, listed, percent
+from formwright.report.pages.study_words import (
+    counted,
+    figure,
+    listed,
+    no_higher,
+    no_less,
+    percent,
+)
 
 
 def codesign_page(folder: Path) -> Page:
@@ -128,9 +135,9 @@ def _bought(told: Told) -> str:
 
 
 def _same_end(told: Told) -> bool:
-    """Whether the purchases end at the objective of the chosen chip."""
+    """Whether the purchases end at the chosen chip."""
     rows = (m for m in told.ceiling["methods"] if m["method"] == told.ceiling["purchases_of"])
-    return any(m["objective"] == told.ceiling["objective"] for m in rows)
+    return any(m["chip"] == told.ceiling["chip"] for m in rows)
 
 
 def _from(told: Told) -> str:
@@ -169,8 +176,8 @@ def _facts(told: Told) -> Facts:
                 evidence="modelled",
             ),
         ),
-        ("No chip is below", told.cell(found["bound"], found["entries"].get("bound"), digits=10)),
-        ("Gap", Cell(percent(found["gap"]), found["gap"], _bound_origin(told))),
+        ("No chip is below", Cell(no_higher(found["bound"], 10), found["bound"], _by_bound(told))),
+        ("Gap", Cell(no_less(found["gap"]), found["gap"], _by_bound(told))),
     ]
     goal = _capital(told.goal.name)
     units = {"Area": "mm²", goal: told.goal.unit, "No chip is below": told.goal.unit}
@@ -181,7 +188,7 @@ def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _bound_origin(told: Told) -> Origin | None:
+def _by_bound(told: Told) -> Origin | None:
     return told.kept.entry(told.ceiling["entries"].get("bound"))
 
 

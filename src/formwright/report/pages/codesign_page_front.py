@@ -18,7 +18,14 @@ from formwright.report.page import (
     Table,
     Text,
 )
-from formwright.report.pages.codesign_told import Told, chosen_entry, exact, relaxed, start_of
+from formwright.report.pages.codesign_told import (
+    Told,
+    best_entry,
+    chosen_entry,
+    exact,
+    relaxed,
+    start_of,
+)
 from formwright.report.pages.study_words import counted, figure, percent
 
 
@@ -105,7 +112,7 @@ def _series(told: Told) -> Sequence[Series]:
             m["area"],
             m["objective"],
             f"{m['method']}: {told.fields.chip(m['chip'])}",
-            origin=kept.entry(m["entries"][0]),
+            origin=kept.entry(best_entry(m)),
         )
         for m in found["methods"]
         if m["objective"] is not None

@@ -22,7 +22,8 @@ from formwright.report.page import (
     Text,
 )
 from formwright.report.pages.codesign_told import Told, chosen_entry, exact, under
-from formwright.report.pages.study_words import counted, figure, listed, percent
+from formwright.report.pages.conditions import evidence_of
+from formwright.report.pages.study_words import counted, figure, listed, no_higher, percent
 
 
 def chip_section(told: Told) -> Section:
@@ -75,7 +76,7 @@ def evaluated_section(told: Told) -> Section | None:
     if evaluator is None:
         return None
     blocks = [Text(_evaluator_words(told, evaluator))]
-    evidence: Evidence = evaluator["evidence"]
+    evidence = evidence_of(evaluator["evidence"])
     bought = [
         b
         for b in told.ceiling["purchases"]
@@ -140,7 +141,7 @@ def _evaluator_words(told: Told, evaluator: Mapping[str, Any]) -> str:
 
 
 def _against(
-    title: str, points: tuple[Point, ...], evidence: Evidence, name: str, unit: str
+    title: str, points: tuple[Point, ...], evidence: Evidence | None, name: str, unit: str
 ) -> Chart:
     worst = max(points, key=lambda p: abs(p.y / p.x - 1))
     told_unit = f", {unit}" if unit else ""
@@ -259,7 +260,7 @@ def _inner_words(told: Told) -> str:
 
 def _area_words(told: Told) -> str:
     errors = [t["error"] for t in told.result["area_model"] if t["error"]]
-    text = "a sum of terms, each from a published source"
+    text = "a sum of terms, each by the source that the table below names"
     return f"{text}; {errors[0]}" if errors else text
 
 
@@ -272,8 +273,9 @@ def _bound_words(told: Told) -> str:
     by = told.kept.entries[number].key.rpartition("/")[2] if known else "joint"
     by = "joint" if by == "joint" else "from the best chip that was known"
     return (
-        f"{told.objective(bound, 10)}, by branch and bound over boxes of chips ({by}); ends are"
-        " rounded down, so it is never too high"
+        f"{no_higher(bound, 10)} {told.goal.unit}".rstrip()
+        + f", by branch and bound over boxes of chips ({by}); ends are rounded down, so it is"
+        " never too high"
     )
 
 

@@ -22,8 +22,8 @@ from formwright.report.page import (
     Table,
     Text,
 )
-from formwright.report.pages.codesign_told import METHODS, Told, exact
-from formwright.report.pages.study_words import figure, percent, spread
+from formwright.report.pages.codesign_told import METHODS, Told, best_entry, exact
+from formwright.report.pages.study_words import figure, no_less, percent, spread
 
 NEAR: Final = 1.01
 """A run has come to the best of all methods where it is within 1 % of it."""
@@ -158,7 +158,9 @@ def _table(told: Told) -> Table:
 def _row(
     told: Told, m: Mapping[str, Any], best: float | None, several: bool, bounds: bool
 ) -> tuple[Cell, ...]:
-    entry = m["entries"][0] if m["entries"] else None
+    entry = best_entry(m)
+    # What several runs have in the middle stands in no entry of one of them.
+    only = entry if len(m["objectives"]) == 1 else None
     row = [
         Cell(m["method"]),
         told.cell(m["objective"], entry, digits=7, evidence="modelled"),
@@ -166,7 +168,7 @@ def _row(
     ]
     if several:
         found = [o for o in m["objectives"] if o is not None]
-        row.append(_over(told, median(found) if found else None, best, entry))
+        row.append(_over(told, median(found) if found else None, best, only))
     reached = sum(m["reached_by"])
     runs = len(m["reached_by"])
     until = spread(m["solves_to_best"]) if reached else "never"
@@ -174,7 +176,7 @@ def _row(
         until += f" ({reached} of {runs} runs)"
     row += [
         told.cell(m["area"], entry, digits=4),
-        Cell(spread(m["solves"]), _middle(m["solves"]), told.kept.entry(entry)),
+        Cell(spread(m["solves"]), _middle(m["solves"]), told.kept.entry(only)),
         Cell(until, _middle(m["solves_to_best"]) if reached else float("1e99")),
     ]
     row += [Cell(spread(m["relaxations"]), _middle(m["relaxations"]))] if bounds else []
@@ -205,7 +207,7 @@ def sweep_section(told: Told) -> Section | None:
             row = next((m for m in c["methods"] if m["method"] == name), None)
             if row is None or row["objective"] is None or c["budget"] is None:
                 continue
-            origin = told.kept.entry(row["entries"][0])
+            origin = told.kept.entry(best_entry(row))
             points.append(Point(c["budget"], row["objective"], f"{name}", origin=origin))
         if points:
             series.append(Series(name, tuple(points), "line", "modelled", lead=name == "sets"))
@@ -251,10 +253,10 @@ def _sweep_table(told: Told, ceilings: Sequence[Mapping[str, Any]], names: list[
                 Cell(found),
                 told.cell(c["area"], digits=4),
                 told.cell(c["objective"], c["entries"].get("scenarios"), evidence="modelled"),
-                Cell(percent(c["gap"]), c["gap"], told.kept.entry(bound)),
+                Cell(no_less(c["gap"]), c["gap"], told.kept.entry(bound)),
                 Cell(c["found_by"] or "-"),
                 *(
-                    told.cell(by[n]["objective"], by[n]["entries"][0]) if n in by else Cell("-")
+                    told.cell(by[n]["objective"], best_entry(by[n])) if n in by else Cell("-")
                     for n in names
                 ),
             )

@@ -56,8 +56,12 @@ def _told_how(told: Told) -> str:
                 f" {percent(1 - found['objective'] / ended)} lower and was found by"
                 f" `{found['found_by']}`."
             )
-        else:
+        elif row is not None and row["chip"] == found["chip"]:
             how += f" It ends at the chip that `{found['found_by']}` found too."
+        elif ended is None:
+            how += f" It ends at no chip; the chosen one was found by `{found['found_by']}`."
+        else:
+            how += f" It ends as low, at another chip than `{found['found_by']}`, which is chosen."
     return how + _ending(told)
 
 

@@ -98,8 +98,11 @@ def _staircase_words(told: Told, stairs: Mapping[str, Any]) -> str:
     parts = []
     if less:
         down = less[-1]
+        below = [s for s in stairs["chosen"] if s["value"] < here]
+        by = "one place less" if down is below[-1] else "the next less that has a program"
+        by = "the next less that was solved" if stairs["sampled"] else by
         parts.append(
-            f"one place less ({told.fields.value(name, down['value'])}) is"
+            f"{by} ({told.fields.value(name, down['value'])}) is"
             f" {_worse(down['objective'] / now - 1)}"
         )
     elif any(s["value"] < here for s in stairs["chosen"]):
@@ -119,6 +122,8 @@ def _staircase_words(told: Told, stairs: Mapping[str, Any]) -> str:
             parts.append(
                 f"more gains nothing: the best of it is {_worse(best['objective'] / now - 1)}"
             )
+    elif any(s["value"] > here for s in stairs["chosen"]):
+        parts.append("with any more there is no program")
     else:
         parts.append("the menu has no more")
     sampled = " Values of a long menu are sampled." if stairs["sampled"] else ""

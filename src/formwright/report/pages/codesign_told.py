@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from formwright.report.page import Axis, Cell, Evidence, Origin
 from formwright.report.pages.study_sources import Kept
-from formwright.report.pages.study_words import NOTHING, Fields, figure, percent, unit
+from formwright.report.pages.study_words import NOTHING, Fields, figure, no_higher, no_less, unit
 
 METHODS: Final[Mapping[str, str]] = {
     "fixed-hardware": "nothing: the start with the reference's software",
@@ -159,10 +159,17 @@ def chosen_entry(told: Told) -> int | None:
     """The entry that first had the chosen chip: that of the method that found it."""
     for m in told.ceiling["methods"]:
         if m["method"] == told.ceiling["found_by"] and m["objective"] is not None:
-            best: int = m["entries"][m["objectives"].index(m["objective"])]
-            return best
+            return best_entry(m)
     bound: int | None = told.ceiling["entries"].get("bound")
     return bound
+
+
+def best_entry(method: Mapping[str, Any]) -> int | None:
+    """The entry of the run of a method that has its best objective, or of its first one."""
+    entries: Sequence[int] = method["entries"]
+    best, found = method["objective"], method["objectives"]
+    at = found.index(best) if best is not None and best in found else 0
+    return entries[at] if at < len(entries) else None
 
 
 def relaxed(told: Told) -> tuple[Mapping[str, Any], int] | None:
@@ -181,8 +188,15 @@ def gap_words(told: Told) -> str:
     gap = told.ceiling["gap"]
     if gap is None:
         return "How far the best possible chip is from it is not known: no bound was computed."
-    size = told.result["chips_in_library"]
+    size, best = told.result["chips_in_library"], told.ceiling["objective"]
     bound = told.objective(told.ceiling["bound"], 7)
+    if gap >= NOTHING:
+        bound = f"{no_higher(told.ceiling['bound'], 7)} {told.goal.unit}".strip()
+    if best is not None and told.ceiling["bound"] > best * (1 + NOTHING):
+        return (
+            f"How far the best possible chip is from it is not known: the bound of the study"
+            f" ({bound}) is above what this chip reaches, so it is wrong."
+        )
     least = f"A bound from below says that no chip of the library's {size:,} combinations"
     if told.ceiling["budget"] is not None:
         least += f" {under(told.ceiling)}"
@@ -190,4 +204,4 @@ def gap_words(told: Told) -> str:
     if gap < NOTHING:
         left = f": a gap of {figure(gap, 1)}, which is rounding" if gap else ""
         return f"It is the best possible in this model. {least}{left}."
-    return f"It is at most {percent(gap)} above the best possible in this model. {least}."
+    return f"The best possible in this model is at most {no_less(gap)} below it. {least}."

@@ -103,6 +103,16 @@ def evidence_in(proof: Mapping[str, Any]) -> str:
     return "bounded" if "bounded" in kinds else "proved" if kinds == {"proved"} else "none"
 
 
+def verdict_of(proof: Mapping[str, Any]) -> str:
+    """The verdict, as far as the obligations beside it bear it out: a file that says ``proved``
+    of what its own obligations leave open is not believed."""
+    told = words(proof, "verdict")
+    verdicts = {words(o, "verdict") for o in items(proof.get("obligations"))}
+    if told != "proved" or verdicts == {"proved"}:
+        return told
+    return next((v for v in ("refuted", "vacuous") if v in verdicts), "unresolved")
+
+
 def _resting(digest: str) -> dict[str, str]:
     """By obligation, what the kept grounds of this very template say; nothing is checked here."""
     if not digest.isalnum():

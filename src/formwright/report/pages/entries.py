@@ -117,6 +117,18 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+def text_within(folder: Path, name: str) -> str:
+    """A file of ``folder`` as text; empty where there is none, or a link leads out of it: a page
+    is passed on, and what a folder from elsewhere points at is not to go with it."""
+    try:
+        path = (folder / name).resolve(strict=True)
+        if not path.is_relative_to(folder.resolve()):
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""
+
+
 def mapping(value: Any) -> Mapping[str, Any]:
     """``value`` if it is an object of JSON, else an empty one."""
     return value if isinstance(value, dict) else {}
@@ -219,12 +231,15 @@ class Book:
 
 def shortened(value: Any, most: int = MOST_ENTRY) -> str:
     """JSON text of at most about ``most`` characters; what was left out is said in its place."""
-    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
-    keep = 64
-    while len(text) > most and keep >= 1:
-        cut = _cut(value, keep, 4000 if keep > 4 else 400)
-        text = json.dumps(cut, indent=1, sort_keys=True, ensure_ascii=False)
-        keep //= 2
+    try:
+        text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
+        keep = 64
+        while len(text) > most and keep >= 1:
+            cut = _cut(value, keep, 4000 if keep > 4 else 400)
+            text = json.dumps(cut, indent=1, sort_keys=True, ensure_ascii=False)
+            keep //= 2
+    except RecursionError:
+        return json.dumps("(lists in lists too deep to be shown: see the file)")
     return text if len(text) <= 2 * most else json.dumps("(too long: see the file)")
 
 

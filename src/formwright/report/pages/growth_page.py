@@ -69,6 +69,13 @@ def _values(problem: Data, arm: str, name: str) -> list[float]:
     return [r[name] for r in _of(problem, arm) if r[name] is not None]
 
 
+def _middle(problem: Data, arm: str, name: str) -> int | None:
+    """The entry of the repeat that has the median, the lower one of an even number."""
+    runs = sorted((r for r in _of(problem, arm) if r[name] is not None), key=lambda r: r[name])
+    entry: int | None = runs[(len(runs) - 1) // 2]["entry"] if runs else None
+    return entry
+
+
 def _gain(problem: Data, name: str) -> float | None:
     """Without the population over with it, of the medians over the repeats."""
     ours, theirs = (_values(problem, arm, name) for arm in ARMS)
@@ -91,10 +98,13 @@ def _answer(problems: Sequence[Data]) -> tuple[str, ...]:
     if finals:
         middle = median(r["median"] for r in finals)
         unsure = sum(r["low"] <= 1 <= r["high"] for r in finals)
-        found.append(
-            f"The final kernel is {middle:.2f} times as fast as without it in the median of those"
-            f" problems; {unsure} of {len(finals)} of the 95 % intervals hold 1."
+        told = (
+            "No final kernel can be told apart from that without it"
+            if unsure == len(finals)
+            else f"The final kernel is {middle:.2f} times as fast as without it in the median of"
+            " those problems"
         )
+        found.append(f"{told}; {unsure} of {len(finals)} of the 95 % intervals hold 1.")
     faults = [r for p in problems for r in p["runs"] if r["fault"]]
     if faults:
         found.append(f"{counted(len(faults), 'run')} came to no kernel.")
@@ -125,7 +135,7 @@ def _series(kept: Kept, problems: Sequence[Data], name: str) -> tuple[Series, ..
             values = _values(problem, arm, name)
             if not values:
                 continue
-            entry = _of(problem, arm)[0]["entry"]
+            entry = _middle(problem, arm, name)
             label = f"{problem['problem']['name']}: {spread(values, 3)}"
             points.append(
                 Point(float(at), median(values), label, min(values), max(values), kept.entry(entry))
@@ -181,7 +191,7 @@ def _cell(kept: Kept, problem: Data, arm: str, name: str, unit: float) -> Cell:
     values = [v * unit for v in _values(problem, arm, name)]
     if not values:
         return Cell("-")
-    entry = _of(problem, arm)[0]["entry"]
+    entry = _middle(problem, arm, name)
     return Cell(spread(values, 3), float(median(values)), kept.entry(entry), "measured")
 
 

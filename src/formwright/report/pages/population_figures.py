@@ -8,6 +8,7 @@ from formwright.report.page import (
     Cell,
     Chart,
     Column,
+    Evidence,
     Point,
     Section,
     Series,
@@ -26,7 +27,8 @@ def figures_section(kept: Kept) -> Section | None:
         return None
     groups: dict[tuple[object, ...], list[int]] = {}
     for number, each in enumerate(kept.facts):
-        groups.setdefault(compared(each.fact), []).append(number)
+        # What came in with files is shown apart: it stands for no measurement of ours.
+        groups.setdefault((*compared(each.fact), each.fact.imported), []).append(number)
     most = sorted(groups.values(), key=lambda g: (-len(g), g[0]))
     charts: list[Block] = [_chart(kept, g) for g in most[:MOST_CHARTS] if len(g) > 1]
     return Section(
@@ -38,7 +40,12 @@ def figures_section(kept: Kept) -> Section | None:
 
 def _where(fact: Fact) -> str:
     machine = f" ({fact.machine})" if fact.machine and fact.machine != fact.chip.name else ""
-    return f"{fact.chip.name}{machine}"
+    return f"{fact.chip.name}{machine}{', imported' if fact.imported else ''}"
+
+
+def _evidence(fact: Fact) -> Evidence | None:
+    """None of what files say: nobody saw it here."""
+    return None if fact.imported else fact.evidence
 
 
 def _best(kept: Kept, group: list[int]) -> int:
@@ -76,7 +83,7 @@ def _by_chip(kept: Kept, groups: list[list[int]]) -> Table:
 
 def _value(kept: Kept, number: int) -> Cell:
     fact = kept.facts[number].fact
-    return Cell(figure(fact.value), fact.value, kept.row("facts", str(number)), fact.evidence)
+    return Cell(figure(fact.value), fact.value, kept.row("facts", str(number)), _evidence(fact))
 
 
 def _chart(kept: Kept, group: list[int]) -> Chart:
@@ -98,8 +105,8 @@ def _chart(kept: Kept, group: list[int]) -> Chart:
         Axis("figure, in the order of their coming"),
         Axis(fact.quantity, fact.unit, "log"),
         (
-            Series("figures", points, "points", fact.evidence),
-            Series("best until then", tuple(best), "steps", fact.evidence, True),
+            Series("figures", points, "points", _evidence(fact)),
+            Series("best until then", tuple(best), "steps", _evidence(fact), True),
         ),
     )
 

@@ -89,7 +89,8 @@ def _answer(kept: Kept) -> tuple[str, ...]:
     ]
     seen = kept.facts
     if seen:
-        kinds = listed(sorted({f.fact.evidence for f in seen}))
+        words = {"imported" if f.fact.imported else f.fact.evidence for f in seen}
+        kinds = listed(sorted(words))
         chips = {f.fact.chip.digest for f in seen}
         figures = counted(len(seen), "figure")
         found.append(f"{figures} ({kinds}) are kept of them, on {counted(len(chips), 'chip')}.")
@@ -140,7 +141,8 @@ def _templates(kept: Kept) -> Section | None:
     )
     says = (
         "Over the best: the smallest ratio of a figure to the best one of the same"
-        " workload, machine, threads and kind; 1 is the best there is."
+        " workload, machine, threads and kind; 1 is the best there is. Imported figures count in"
+        " this order, as they do when templates are drawn."
     )
     return Section(
         "templates", "Templates", (Table("All templates", columns, rows, says, shown=100),)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,8 +27,11 @@ from formwright.report.pages.conditions import (
     Condition,
     condition_blocks,
     conditions_of,
+    evidence_in,
     evidence_of,
     standing_of,
+    verdict_cell,
+    verdict_of,
 )
 from formwright.report.pages.counterexamples import counterexample_blocks
 from formwright.report.pages.entries import Book, items, mapping, number, read_json, words
@@ -61,7 +65,7 @@ def proved_page(name: str, progress: Callable[[str], None] = lambda _: None) -> 
 def _template_page(proof: Mapping[str, Any], file: str, more: tuple[Block, ...]) -> Page:
     book = Book((), file)
     origin = book.part(file, proof)
-    name, verdict = words(proof, "template"), words(proof, "verdict")
+    name, verdict = words(proof, "template"), verdict_of(proof)
     found = conditions_of(proof)
     sections = [
         Section(
@@ -83,7 +87,7 @@ def _template_page(proof: Mapping[str, Any], file: str, more: tuple[Block, ...])
         title=f"Proof of {name}",
         kind="proof",
         answer=_answer(name, verdict, found),
-        facts=_facts(proof, found),
+        facts=_facts(proof, verdict, found),
         sections=tuple(sections),
         made=f"made by formwright {__version__} from {file}; proved by {words(proof, 'solver')}",
         entries=book.texts(),
@@ -94,11 +98,13 @@ def _answer(name: str, verdict: str, found: tuple[Condition, ...]) -> tuple[str,
     """The theorem in a sentence, or what stands in its way."""
     rests = Counter(c.rests for c in found if c.verdict == "proved")
     bounded = sum(c.evidence == "bounded" for c in found)
-    if verdict == "proved":
+    if verdict == "proved" and not bounded:
         told = [
             f"{name} is proved: every design that it allows computes its workload, for every "
             "extent and chip of its scope, in real arithmetic."
         ]
+    elif verdict == "proved":
+        told = [f"No obligation of {name} is open, but not all are shown for every extent."]
     else:
         open_ = [c.name for c in found if c.verdict != "proved"]
         told = [
@@ -106,7 +112,7 @@ def _answer(name: str, verdict: str, found: tuple[Condition, ...]) -> tuple[str,
             f"({', '.join(open_[:5])}{' …' if len(open_) > 5 else ''}). It is not accepted."
         ]
     if bounded:
-        told.append(f"{bounded} obligations are shown for a bounded model only.")
+        told.append(f"{bounded} of {len(found)} obligations are shown for a bounded model only.")
     if rests:
         most = "; ".join(f"{n} rest on {what}" for what, n in rests.most_common())
         told.append(f"Of its {len(found)} obligations {most}.")
@@ -114,8 +120,7 @@ def _answer(name: str, verdict: str, found: tuple[Condition, ...]) -> tuple[str,
     return tuple(told)
 
 
-def _facts(proof: Mapping[str, Any], found: tuple[Condition, ...]) -> Facts:
-    verdict = words(proof, "verdict")
+def _facts(proof: Mapping[str, Any], verdict: str, found: tuple[Condition, ...]) -> Facts:
     kinds = {c.evidence for c in found}
     evidence = "bounded" if "bounded" in kinds else "proved" if kinds == {"proved"} else "none"
     return Facts(
@@ -160,9 +165,12 @@ def _open_section(found: tuple[Condition, ...]) -> Section | None:
 
 def _chain_page(whole: Mapping[str, Any], file: str, more: tuple[Block, ...]) -> Page:
     book = Book((), file)
-    name, verdict = words(whole, "chain"), words(whole, "verdict")
     steps = [mapping(s) for s in items(whole.get("steps"))]
     composition = mapping(whole.get("composition"))
+    name, verdict = words(whole, "chain"), words(whole, "verdict")
+    parts_of = {verdict_of(p) for p in (*steps, composition)}
+    beyond = verdict == "proved" and parts_of != {"proved"}
+    verdict = "unresolved" if beyond else verdict
     solver = words(whole, "solver")
     parts = [
         (words(s, "name"), conditions_of({**s, "solver": solver}), book.part(file, whole, "steps"))
@@ -201,11 +209,16 @@ def _chain_page(whole: Mapping[str, Any], file: str, more: tuple[Block, ...]) ->
         if verdict == "proved"
         else f"The chain {name} is {verdict}, at {where}. What stands below it was not looked at."
     )
+    if beyond:
+        told = (
+            f"The chain {name} is {verdict}: the file calls it proved, which the obligations that "
+            "it lists do not bear out."
+        )
     return Page(
         title=f"Proof of the chain {name}",
         kind="proof",
-        answer=(told, words(whole, "theorem")),
-        facts=_facts(whole, tuple(c for _, found, _ in parts for c in found)),
+        answer=(told,) if beyond else (told, words(whole, "theorem")),
+        facts=_facts(whole, verdict, tuple(c for _, found, _ in parts for c in found)),
         sections=(*sections, *((Section("text", "The text", more),) if more else ())),
         made=f"made by formwright {__version__} from {file}; proved by {solver}",
         entries=book.texts(),
@@ -232,33 +245,26 @@ def _steps(
     rows = []
     for place, step in enumerate(steps, 1):
         found = conditions_of(step)
-        verdict = words(step, "verdict")
+        verdict = verdict_of(step)
         inherited = step.get("inherited") is True
         shown = f"not looked at: {words(step, 'because')} is not proved" if inherited else verdict
+        cell = verdict_cell(verdict, evidence_in(step))
         rows.append(
             (
                 Cell(str(place), place),
                 Cell(words(step, "name")),
                 count_cell(len(found)),
-                Cell(
-                    shown,
-                    standing=standing_of(verdict),
-                    evidence="proved" if verdict == "proved" else None,
-                ),
+                replace(cell, text=shown) if inherited else cell,
                 seconds_cell(number(step, "seconds")),
             )
         )
-    verdict = words(whole, "composition", "verdict")
+    composition = mapping(whole.get("composition"))
     rows.append(
         (
             Cell("–", len(steps) + 1.0),
             Cell("composition"),
             count_cell(len(around)),
-            Cell(
-                verdict,
-                standing=standing_of(verdict),
-                evidence="proved" if verdict == "proved" else None,
-            ),
+            verdict_cell(verdict_of(composition), evidence_in(composition)),
             Cell("–"),
         )
     )

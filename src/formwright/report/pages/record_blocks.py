@@ -31,6 +31,9 @@ from formwright.report.pages.units import (
 
 OURS: Final = "kernel"
 
+COUNTS: Final = ("faster", "slower")
+"""Verdicts on a ratio that tell a difference."""
+
 
 def tested_blocks(book: Book, record: Mapping[str, Any], file: str) -> tuple[Block, ...]:
     """What was run on the very binary: each check, and with which inputs."""
@@ -211,8 +214,8 @@ def beside_text(timing: Mapping[str, Any]) -> str:
         if value is None:
             continue
         text = ratio_text(value, number(r, "low"), number(r, "high"))
-        verdict = words(timing, "verdicts", name)
-        if verdict in ("faster", "slower", ""):
+        verdict = verdict_beside(timing, name)
+        if verdict in COUNTS:
             told.append(f"{text} as fast as {name}")
         else:
             told.append(f"no difference from {name} that counts ({verdict}: {text} as fast)")
@@ -221,6 +224,21 @@ def beside_text(timing: Mapping[str, Any]) -> str:
     ]
     end = f"; not compared with {', '.join(missing)}" if missing else ""
     return (f", {', '.join(told)}" if told else "") + end
+
+
+def verdict_beside(timing: Mapping[str, Any], name: str) -> str:
+    """What the interval of the ratio to a program says: ``faster`` and ``slower`` only where it
+    leaves 1 out, whatever the timing says of it itself; empty where there is no ratio."""
+    ratio = mapping(at(timing, "ratios", name))
+    if number(ratio, "median") is None:
+        return ""
+    low, high = number(ratio, "low"), number(ratio, "high")
+    if low is None or high is None:
+        return "no interval"
+    if low > 1 or high < 1:
+        return "faster" if low > 1 else "slower"
+    told = words(timing, "verdicts", name)
+    return told if told and told not in COUNTS else "its interval holds 1"
 
 
 def _timing_says(timing: Mapping[str, Any], ours: str) -> str:
@@ -232,7 +250,9 @@ def _timing_says(timing: Mapping[str, Any], ours: str) -> str:
         value = number(ratio, "median")
         if value is not None:
             text = ratio_text(value, number(ratio, "low"), number(ratio, "high"))
-            told.append(f"{name} takes {text} as long")
+            verdict = verdict_beside(timing, name)
+            counts = "" if verdict in COUNTS else f" ({verdict}: no difference that counts)"
+            told.append(f"{name} takes {text} as long{counts}")
     return f"The kernel takes {seconds_text(median)} in the median" + (
         f"; {'; '.join(told)}." if told else "."
     )
@@ -255,7 +275,7 @@ def _timed_row(name: str, timing: Mapping[str, Any], origin: Any, ours: str) -> 
         if value is None
         else Cell(ratio_text(value, number(ratio, "low"), number(ratio, "high")), value, origin)
     )
-    verdict = words(timing, "verdicts", name)
+    verdict = verdict_beside(timing, name)
     tail = mapping(at(timing, "tails", name))
     if tail.get("regression") is True:
         verdict += "; its slow calls are faster than the kernel's"
@@ -266,8 +286,14 @@ def _timed_row(name: str, timing: Mapping[str, Any], origin: Any, ours: str) -> 
         seconds_cell(number(program, "tail", "p95"), origin),
         seconds_cell(number(program, "tail", "p99"), origin),
         beside,
-        Cell(f"the kernel is {verdict}" if verdict else "–"),
+        Cell(_stands(verdict)),
     )
+
+
+def _stands(verdict: str) -> str:
+    if not verdict:
+        return "–"
+    return f"the kernel is {verdict}" if verdict.startswith(COUNTS) else verdict
 
 
 def extents_text(extents: Mapping[str, Any]) -> str:

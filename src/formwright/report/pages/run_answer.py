@@ -3,8 +3,9 @@
 from typing import Final
 
 from formwright.report.page import Cell, Column, Table
+from formwright.report.pages.conditions import verdict_of
 from formwright.report.pages.entries import at, items, mapping, number, words
-from formwright.report.pages.record_blocks import beside_text, extents_text
+from formwright.report.pages.record_blocks import beside_text, extents_text, verdict_beside
 from formwright.report.pages.run_facts import RunFacts, Workload
 from formwright.report.pages.run_funnel import Funnel, design_text
 from formwright.report.pages.units import counted, ratio_text, seconds_cell, seconds_text
@@ -39,8 +40,11 @@ def _all_told(facts: RunFacts) -> str:
     """Of many workloads how many came out, and how those stand beside their baselines."""
     qualified = [w for w in facts.workloads if w.artifact]
     told = f"{len(qualified)} of {len(facts.workloads)} workloads have a qualified kernel"
-    verdicts = [set(mapping(w.confirm.get("verdicts")).values()) for w in qualified if w.confirm]
-    ahead = sum(v == {"faster"} for v in verdicts)
+    ratios = [(w.confirm, list(mapping(w.confirm.get("ratios")))) for w in qualified]
+    ahead = sum(
+        bool(names) and all(verdict_beside(timed, n) == "faster" for n in names)
+        for timed, names in ratios
+    )
     return f"{told}; {ahead} of them are faster than every baseline beside which they were timed."
 
 
@@ -55,7 +59,7 @@ def _rests(facts: RunFacts, w: Workload) -> str:
     obligations = counted(len(items(proof.get("obligations"))), "obligation")
     runs = counted(len(items(binary.get("runs"))), "run")
     told = (
-        f"{of}its template {w.winner.template} is {words(proof, 'verdict')} ({obligations}, in "
+        f"{of}its template {w.winner.template} is {verdict_of(proof)} ({obligations}, in "
         f"real arithmetic); of the binary {checks.count('held')} of "
         f"{counted(len(checks), 'check')} held in {runs} (tested)"
     )
@@ -130,5 +134,5 @@ def _outcome(facts: RunFacts, w: Workload) -> Cell:
         return Cell("qualified", standing="held", origin=origin)
     if w.qualify:
         told = f"not qualified: {words(w.qualify, 'message')}"
-        return Cell(told, standing="refuted", origin=origin)
+        return Cell(told, standing=w.standing, origin=origin)
     return Cell("not decided", standing="unresolved")

@@ -7,11 +7,15 @@ from typing import Any, Final
 
 from formwright.base.diagnostics import InputError
 from formwright.base.digest import digest
+from formwright.report.page import Standing
 from formwright.report.pages.entries import Book, at, items, mapping, number, read_json, words
 from formwright.report.pages.record_blocks import in_order
 
 REFUSED: Final = ("parse", "match", "claim", "effort", "text", "cost", "source", "answer", "again")
 """Verdicts of a text that never reached the verifier (``docs/loop.md``)."""
+
+LONGEST_NUMBER: Final = 9
+"""Digits of a number in a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,15 @@ class Workload:
     def artifact(self) -> str:
         return words(self.qualify, "artifact")
 
+    @property
+    def standing(self) -> Standing:
+        """Of the qualification: refuted by a check alone; what came to no artifact for another
+        reason (nothing was measured, a check is open) is unresolved."""
+        if self.artifact:
+            return "held"
+        verdicts = mapping(self.qualify.get("checks")).values()
+        return "refuted" if any(v == "refuted" for v in verdicts) else "unresolved"
+
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
@@ -148,8 +161,8 @@ def _texts(book: Book) -> tuple[TextMade, ...]:
     generation: int | None = None
     for entry in book.entries:
         kind, _, rest = entry.key.partition("/")
-        if kind in ("go", "draw") and rest.isdigit():
-            generation = int(rest)
+        if kind in ("go", "draw") and (turn := place_of(rest)) is not None:
+            generation = turn
         if kind == "draw":
             for data in map(mapping, items(entry.data)):
                 drawn[f"prove/{words(data, 'digest')[:12]}"] = data
@@ -197,7 +210,8 @@ def _judged(
     asked, _, at_number = place.partition("/")
     request = mapping(book.data(f"ask/{asked}"))
     proposals = items(request.get("proposals"))
-    mine = mapping(proposals[int(at_number)] if _within(at_number, len(proposals)) else None)
+    turn = place_of(at_number)
+    mine = mapping(proposals[turn] if turn is not None and turn < len(proposals) else None)
     source = mapping(book.data(f"source/{asked}-{at_number}"))
     name, text_digest = words(data, "name"), words(data, "digest")
     taken = any(t.key == name for t in before)
@@ -227,8 +241,9 @@ def _judged(
     )
 
 
-def _within(text: str, count: int) -> bool:
-    return text.isdecimal() and int(text) < count
+def place_of(text: str) -> int | None:
+    """The number that a part of a key is; ``None`` for what no run writes there."""
+    return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else None
 
 
 def _workload(
@@ -296,7 +311,8 @@ def _group(began: int, step: str) -> str:
     if began:
         return f"generation {began}"
     last = step.rpartition("/")[2]
-    return f"round {int(last) + 1}" if last.isdecimal() else last
+    turn = place_of(last)
+    return last if turn is None else f"round {turn + 1}"
 
 
 def _key(book: Book, template: str, assignment: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 Each count is one of the journal's entries; what is lost at a stage is listed with its reason.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -187,7 +188,7 @@ def _bars(title: str, unit: str, stages: Sequence[tuple[str, int]], lost: Sequen
     before: int | None = None
     for name, count in stages:
         gone = 0 if before is None else before - count
-        note = f"{gone} lost: {_reasons(name, lost)}" if gone > 0 else ""
+        note = f"{gone} lost: {_reasons(name, gone, lost)}" if gone > 0 else ""
         bars.append(Bar(name, (Part(name, count),), note))
         before = count
     first, last = stages[0], stages[-1]
@@ -195,15 +196,17 @@ def _bars(title: str, unit: str, stages: Sequence[tuple[str, int]], lost: Sequen
     return Bars(f"{title}: from {first[0]} to {last[0]}", says, Axis(unit), tuple(bars))
 
 
-def _reasons(stage: str, lost: Sequence[Lost]) -> str:
-    counts: dict[str, int] = {}
-    for one in lost:
-        if one.stage == stage:
-            word = one.verdict or "not looked at"
-            counts[word] = counts.get(word, 0) + 1
-    if not counts:
-        return "not yet" if stage != "qualified" else "one design of each workload is taken"
-    return ", ".join(f"{n} {word}" for word, n in counts.items())
+def _reasons(stage: str, gone: int, lost: Sequence[Lost]) -> str:
+    """Why ``gone`` of them went no further; what adds up to another number says of what it is."""
+    counts = Counter(one.verdict or "not looked at" for one in lost if one.stage == stage)
+    told = ", ".join(f"{n} {word}" for word, n in counts.items())
+    if stage == "qualified":
+        first = "one design of each workload is taken"
+        return f"{first}; {told} of those" if told else first
+    if counts.total() > gone:
+        return f"by template and workload {told}"
+    rest = gone - counts.total()
+    return ", ".join(filter(None, (told, f"{rest} not looked at yet" if rest else "")))
 
 
 def _lost_table(lost: Sequence[Lost]) -> Table:

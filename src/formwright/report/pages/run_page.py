@@ -33,6 +33,7 @@ from formwright.report.pages.entries import (
     mapping,
     number,
     read_entries,
+    text_within,
     words,
 )
 from formwright.report.pages.record_blocks import (
@@ -234,20 +235,13 @@ def _record(facts: RunFacts) -> tuple[Block, ...]:
             other_build_table(facts.book, w.record, file),
             trusted_table(facts.book, w.record, file),
         ]
-        text = _template_text(facts.folder / w.artifact)
+        text = text_within(facts.folder, f"{w.artifact}/template.fw")[:40_000]
         if text:
             inner.append(
                 Fold("The template that was proved", (Source(f"{w.name}: template.fw", text),))
             )
         blocks += inner if len(facts.workloads) == 1 else [Fold(f"{w.name}", tuple(inner))]
     return tuple(blocks)
-
-
-def _template_text(artifact: Path) -> str:
-    try:
-        return (artifact / "template.fw").read_text(encoding="utf-8", errors="replace")[:40_000]
-    except OSError:
-        return ""
 
 
 def _made(facts: RunFacts) -> str:

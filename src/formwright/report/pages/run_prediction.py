@@ -16,7 +16,7 @@ from formwright.report.page import (
     Table,
 )
 from formwright.report.pages.entries import at, items, mapping, number, words
-from formwright.report.pages.run_facts import Design, RunFacts, Workload
+from formwright.report.pages.run_facts import Design, RunFacts, Workload, place_of
 from formwright.report.pages.run_funnel import assignment_text, design_text
 from formwright.report.pages.units import (
     bytes_cell,
@@ -147,7 +147,8 @@ def _refits(facts: RunFacts) -> Table | None:
 def _after(place: str) -> str:
     """``long/0`` in words; what came from the population is ``before`` the run."""
     workload, _, turn = place.partition("/")
-    return f"{workload}, round {int(turn) + 1}" if turn.isdecimal() else place
+    number_of = place_of(turn)
+    return place if number_of is None else f"{workload}, round {number_of + 1}"
 
 
 def _plain(value: float | None, digits: int) -> Cell:

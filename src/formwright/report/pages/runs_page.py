@@ -20,7 +20,7 @@ from formwright.report.page import (
 )
 from formwright.report.pages.entries import Book, journal_in, mapping, number, read_entries, words
 from formwright.report.pages.finding import runs_in
-from formwright.report.pages.record_blocks import extents_text
+from formwright.report.pages.record_blocks import COUNTS, extents_text, verdict_beside
 from formwright.report.pages.run_facts import RunFacts, Workload, run_facts
 from formwright.report.pages.run_funnel import funnel_of
 from formwright.report.pages.units import count_cell, ratio_text, seconds_cell
@@ -107,7 +107,7 @@ def _row(facts: RunFacts, w: Workload) -> tuple[Cell, ...]:
         outcome = Cell("qualified", standing="held", origin=book.origin(f"qualify/{w.name}"))
     elif w.qualify:
         told = f"not qualified: {words(w.qualify, 'message')}"
-        outcome = Cell(told, standing="refuted", origin=book.origin(f"qualify/{w.name}"))
+        outcome = Cell(told, standing=w.standing, origin=book.origin(f"qualify/{w.name}"))
     else:
         outcome = Cell("not decided", standing="unresolved")
     page = f"{facts.folder.name}/report.html"
@@ -144,15 +144,26 @@ def _bars(found: list[RunFacts]) -> Bars | None:
             if value is not None:
                 origin = facts.book.origin(f"confirm/{w.name}")
                 label = w.name if w.name == facts.name else f"{facts.name}, {w.name}"
-                bars.append(Bar(label, (Part(f"over {name}", value, origin),), f"over {name}"))
+                part = Part(f"over {name}", value, origin)
+                bars.append(Bar(label, (part,), _beside(w, name, ratio)))
     if not bars:
         return None
     return Bars(
         "Time of the fastest baseline over the kernel's",
-        "Above 1 the kernel is faster than every baseline that was timed beside it.",
+        "In the median, above 1 the kernel takes less time than every baseline that was timed "
+        "beside it. In brackets the 95 % interval: one that holds 1 shows no difference.",
         Axis("times as fast"),
         tuple(bars),
     )
+
+
+def _beside(w: Workload, name: str, ratio: object) -> str:
+    """The baseline with the interval, and what that says."""
+    low, high = number(ratio, "low"), number(ratio, "high")
+    verdict = verdict_beside(w.confirm, name)
+    told = verdict if verdict in COUNTS else f"{verdict}, no difference that counts"
+    interval = "" if low is None or high is None else f" [{low:.3g}, {high:.3g}]"
+    return f"over {name}{interval}: {told}"
 
 
 def _funnels(found: list[RunFacts]) -> Table:

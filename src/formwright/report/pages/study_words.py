@@ -1,11 +1,12 @@
 """Figures of studies in words: one way of writing a number, a value with its unit, a spread."""
 
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from statistics import median
 from typing import Any, Final, get_args
 
-from formwright.base.quantities import Dimension, Quantity, show_quantity
+from formwright.base.quantities import BASE, Dimension, Quantity, show_quantity
 
 _DIMENSIONS: Final[Mapping[str, Dimension]] = {d: d for d in get_args(Dimension)}
 _PLAIN: Final = 1e7
@@ -51,6 +52,29 @@ def percent(value: float | None) -> str:
     if abs(value) < NOTHING:
         return "0 %"
     return f"{value * 100:.2g} %" if abs(value) < 0.995 else f"{value * 100:,.0f} %"
+
+
+def rounded_down(value: float, digits: int) -> float:
+    """To so many significant digits: a bound from below is never told as more than it is."""
+    context = Context(prec=digits, rounding=ROUND_FLOOR)
+    return float(context.create_decimal(repr(float(value))))
+
+
+def no_higher(value: float | None, digits: int = 5) -> str:
+    """As :func:`figure`, rounded down."""
+    if value is None or (float(value).is_integer() and abs(value) < _PLAIN):
+        return figure(value, digits)
+    return figure(rounded_down(value, digits), digits)
+
+
+def no_less(value: float | None) -> str:
+    """As :func:`percent`, rounded up: what a part is at most."""
+    if value is None or abs(value) < NOTHING:
+        return percent(value)
+    hundred = Decimal(repr(float(value))) * 100
+    places = 2 if abs(value) < 0.995 else max(1, hundred.adjusted() + 1)
+    up = Context(prec=places, rounding=ROUND_CEILING).create_decimal(hundred)
+    return f"{up.normalize():,f} %"
 
 
 def unit(word: str) -> str:
@@ -116,4 +140,5 @@ class Fields:
 
     def scale(self, name: str) -> tuple[float, str]:
         """What to divide values of a field by for an axis, and the unit then."""
-        return (1024.0, "KiB") if self._dimensions.get(name) == "bytes" else (1.0, "")
+        dimension = _DIMENSIONS.get(self._dimensions.get(name, ""), "count")
+        return (1024.0, "KiB") if dimension == "bytes" else (1.0, BASE[dimension])

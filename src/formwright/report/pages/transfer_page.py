@@ -80,7 +80,9 @@ class Origins:
 
 def _origins(kept: Kept, task: Data) -> Origins:
     name = str(task["task"]["name"])
-    journal = journal_in(kept.folder / name)
+    # A result that names a folder elsewhere does not get what stands there into the page.
+    inside = Path(name).name == name and name not in ("", "..")
+    journal = journal_in(kept.folder / name) if inside else None
     if journal is None:
         return Origins(None, None, None)
     book = Book(read_entries(journal), journal.name, name)
@@ -95,19 +97,20 @@ def _origins(kept: Kept, task: Data) -> Origins:
 
 
 def _answer(tasks: Sequence[Data]) -> tuple[str, ...]:
-    near = [
-        t
-        for t in tasks
-        if t["selected_over_best"] is None or t["selected_over_best"]["median"] <= NEAR
-    ]
+    near = [t for t in tasks if _near(t)]
     copies = [t["copied_over_selected"] for t in tasks if t["copied_over_selected"] is not None]
     faster, slower = sum(c["low"] > 1 for c in copies), sum(c["high"] < 1 for c in copies)
+    one = [t for t in tasks if t["copied_over_selected"] is None and _one(t, "copied", "selected")]
+    same = len(copies) - faster - slower + len(one)
     found = [
         f"On {len(near)} of {counted(len(tasks), 'task')} the model's choice, with nothing measured"
-        " at the target, is within 5 % of the best kernel that a search there found (measured).",
+        " at the target, is within 5 % of the best kernel that a search there found (measured,"
+        " in the median).",
         f"It is faster than the copied best of the source on {faster} and slower on {slower}; on"
-        f" {len(tasks) - faster - slower} the two are one kernel or cannot be told apart.",
+        f" {same} the two are one kernel or cannot be told apart.",
     ]
+    if faster + slower + same < len(tasks):
+        found.append(f"On {len(tasks) - faster - slower - same} one of the two has no time.")
     if tasks:
         solve = max(t["solve_seconds"]["median"] for t in tasks)
         build = max(t["build_seconds"]["median"] for t in tasks)
@@ -121,6 +124,20 @@ def _answer(tasks: Sequence[Data]) -> tuple[str, ...]:
     if missing:
         found.append(f"No kernel of the choice held on {', '.join(missing)}.")
     return tuple(found)
+
+
+def _one(task: Data, first: str, second: str) -> bool:
+    """Whether two picks are one kernel, which holds and was timed."""
+    a, b = task[first], task[second]
+    return a["seconds"] is not None and b["seconds"] is not None and a["key"] == b["key"]
+
+
+def _near(task: Data) -> bool:
+    """A choice without a time is near to nothing."""
+    ratio_of = task["selected_over_best"]
+    if ratio_of is None:
+        return _one(task, "selected", "best")
+    return bool(ratio_of["median"] <= NEAR)
 
 
 def _facts(kept: Kept, result: Data) -> Facts:
@@ -189,22 +206,26 @@ def _quality(tasks: Sequence[Data], origins: Mapping[str, Origins]) -> Section:
 
 def _quality_row(task: Data, origins: Origins) -> tuple[Cell, ...]:
     about = task["task"]
-    ratios = [task["selected_over_best"], task["copied_over_selected"]]
+    ratios = (
+        (task["selected_over_best"], _one(task, "selected", "best")),
+        (task["copied_over_selected"], _one(task, "copied", "selected")),
+    )
     return (
         Cell(about["name"]),
         Cell(about["what"]),
         Cell(about["template"], evidence="proved" if task["proof"] == "proved" else None),
         Cell(assignment(about["source"])),
         Cell(assignment(about["target"])),
-        *(
-            Cell("one kernel", 1.0)
-            if r is None
-            else Cell(ratio(r), r["median"], origins.compared, "measured")
-            for r in ratios
-        ),
+        *(_ratio_cell(r, one, origins) for r, one in ratios),
         _time(task["selected"], origins),
         _time(task["best"], origins),
     )
+
+
+def _ratio_cell(found: Data | None, one: bool, origins: Origins) -> Cell:
+    if found is not None:
+        return Cell(ratio(found), found["median"], origins.compared, "measured")
+    return Cell("one kernel", 1.0) if one else Cell("not compared")
 
 
 def _time(pick: Data, origins: Origins) -> Cell:

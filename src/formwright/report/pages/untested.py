@@ -1,7 +1,7 @@
 """What nobody has tested of an artifact, worked out from what its record lists as run."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from formwright.report.page import Cell, Column, Table
 from formwright.report.pages.conditions import standing_of
@@ -36,18 +36,27 @@ def _extents(record: Mapping[str, Any]) -> list[Row]:
     rows = []
     domain = mapping(at(record, "domain", "extents"))
     for name, ends in in_order(domain, items(at(record, "contract", "formula"))).items():
-        seen = [v for r in runs if (v := number(r, name)) is not None]
-        high = number({"v": items(ends)[1] if len(items(ends)) == 2 else None}, "v")
-        if not seen or high is None or max(seen) >= high:
+        low, high = (number({"v": v}, "v") for v in items(ends)) if len(items(ends)) == 2 else _NONE
+        seen = {v for r in runs if (v := number(r, name)) is not None}
+        if not seen or low is None or high is None or len(seen) > high - low:
             continue
-        rows.append(
-            (
-                Cell(f"extent {name}"),
-                Cell(_seen(sorted(set(seen)))),
-                Cell(f"beyond {max(seen):,.0f}, up to {high:,.0f}; other values between"),
-            )
-        )
+        rows.append((Cell(f"extent {name}"), Cell(_seen(sorted(seen))), _not_run(seen, low, high)))
     return rows
+
+
+_NONE: Final = (None, None)
+
+
+def _not_run(seen: set[float], low: float, high: float) -> Cell:
+    """What of a range was run at no value of it."""
+    told = []
+    if max(seen) < high:
+        told.append(f"beyond {max(seen):,.0f}, up to {high:,.0f}")
+    if min(seen) > low:
+        told.append(f"below {min(seen):,.0f}, down to {low:,.0f}")
+    if len(seen) <= max(seen) - min(seen):
+        told.append("other values between")
+    return Cell("; ".join(told) or "values outside of its range alone")
 
 
 def _seen(values: list[float]) -> str:

@@ -38,6 +38,12 @@ def rivals_of(task: Data) -> list[Data]:
     return [r for r in task["rows"] if r["searcher"] not in FLOWS]
 
 
+def surely_ahead(task: Data) -> bool:
+    """Whether the intervals of all searchers show that the flow's kernel is the faster one."""
+    ratios = [r["ratio"] for r in rivals_of(task) if r["ratio"] is not None]
+    return bool(ratios) and all(r["low"] > 1 for r in ratios)
+
+
 def extents(task: Data) -> str:
     return assignment(task["extents"])
 
@@ -92,7 +98,10 @@ def _results(kept: Kept, task: Data) -> Table:
         Column("seconds spent", "s", number=True),
     )
     rows = tuple(_result(kept, task, row) for row in rows_of(task))
-    says = "Brackets: 95 % bootstrap interval of the ratio, paired by round."
+    says = (
+        "Brackets: 95 % bootstrap interval of the ratio, paired by round. Ahead and behind are of"
+        " the median; where the interval holds 1 the two are not told apart."
+    )
     return Table(f"Searchers on {task['name']}", columns, rows, says)
 
 
@@ -107,6 +116,8 @@ def _result(kept: Kept, task: Data, row: Data) -> tuple[Cell, ...]:
     spent = median([f["spent"] for f in found]) if found else None
     failures = sum(f["failures"] for f in found)
     told = standing or ("itself" if row["searcher"] in FLOWS else row["note"] or "not run")
+    if standing in ("ahead", "behind") and held is not None and held["low"] <= 1 <= held["high"]:
+        told += ", not told apart"
     return (
         Cell(row["searcher"]),
         *(Cell(figure(t, 4), t, origin, "measured" if t else None) for t in times),
