@@ -33,7 +33,7 @@ from formwright.flow.study_results import (
     spread,
     standing_of,
 )
-from formwright.flow.study_tasks import SEARCHERS, TASKS, Budget, Plan, chosen_plan
+from formwright.flow.study_tasks import SEARCHERS, TASKS, TOLD, Budget, Plan, chosen_plan
 from formwright.flow.study_templates import template_of
 from formwright.flow.study_workers import run_jobs
 from formwright.lang import load
@@ -374,6 +374,11 @@ def test_the_plan_has_the_tasks_of_the_claim() -> None:
     assert set(plan.searchers) == set(SEARCHERS) - {"kernel-tuner-genetic"}
     assert plan.seeds == 5
     assert chosen_plan(("gemm",), ("random", "flow")).searchers == ("flow", "random")
+    told = Path("transcripts")
+    assert chosen_plan((), ("flow",), transcript=told).searchers == ("flow", *TOLD)
+    assert chosen_plan((), TOLD[1:], transcript=told).searchers == TOLD[1:]
+    with pytest.raises(InputError, match="flow-transcript"):
+        chosen_plan((), TOLD)
 
 
 def test_a_timing_is_alone_and_no_kernel_is_built_twice() -> None:

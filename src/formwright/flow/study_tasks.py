@@ -110,17 +110,18 @@ def chosen_plan(
         InputError: every name that is none of them.
     """
     known = {task.name: task for task in TASKS}
+    told = () if transcript is None else TOLD
     faults = [
         *unknown_names("task", tasks, tuple(known)),
-        *unknown_names("searcher", searchers, SEARCHERS),
+        *unknown_names("searcher", searchers, (*SEARCHERS, *told)),
     ]
     if faults:
         raise InputError(faults)
     return Plan(
         tasks=tuple(known[name] for name in tasks) or TASKS,
         searchers=(
-            *(tuple(s for s in SEARCHERS if s in searchers) or USUAL),
-            *(() if transcript is None else TOLD),
+            *(tuple(s for s in SEARCHERS if s in searchers) or (() if searchers else USUAL)),
+            *(tuple(s for s in told if s in searchers) or told),
         ),
         seeds=seeds,
         budget=Budget(evaluations, seconds),
