@@ -17,7 +17,7 @@ def reading(folder: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as fault:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError) as fault:
         raise fail(
             f"{folder / RESULT} is not as a study writes it: {type(fault).__name__} at {fault}",
             hint="give the command of the study again: it writes its result anew",

@@ -23,6 +23,7 @@ from formwright.report.page import (
     Text,
 )
 from formwright.report.pages.entries import Book, journal_in, read_entries
+from formwright.report.pages.soundness import sound
 from formwright.report.pages.study_reading import reading
 from formwright.report.pages.study_sources import Kept, read_kept
 from formwright.report.pages.study_words import assignment, counted, figure, ratio
@@ -46,7 +47,7 @@ def transfer_page(folder: Path) -> Page:
     """Raises ``InputError`` where the study has no result yet, or one that it did not write."""
     kept = read_kept(folder)
     with reading(folder):
-        return _page(kept)
+        return sound(_page(kept))
 
 
 def _page(kept: Kept) -> Page:
