@@ -230,3 +230,27 @@ def test_a_machine_without_this_package_is_told_of() -> None:
     error = RayTaskError("work", words, RuntimeError(words))
     assert isinstance(_broken(error), InputError)
     assert not isinstance(_broken(RayTaskError("work", "full", OSError("full"))), InputError)
+
+
+def test_a_text_that_ends_each_verifier_does_not_end_the_others(
+    executor: "RayExecutor", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ending() -> None:
+        os._exit(1)
+
+    ends = ray.remote(max_retries=0, num_cpus=0)(ending)
+    sent = type(executor)._sent
+
+    def answered(self: Any, job: Job, folder: Path, bench: Machine, node: str | None) -> Any:
+        hostile = isinstance(job, Prove) and job.subject is other
+        return ends.remote() if hostile else sent(self, job, folder, bench, node)
+
+    other = Source("other.fw", SOURCE.text)
+    monkeypatch.setattr(type(executor), "_sent", answered)
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        steps = Steps(journal, tmp_path, executor, Heard())
+        done = steps.outcomes({"judge/0": Prove(other), "judge/1": Prove(SOURCE)})
+        lost = [e["key"] for e in journal.entries if e["key"].startswith("lost/")]
+    assert isinstance(done["judge/0"], InputError)
+    assert isinstance(done["judge/1"], Done)
+    assert lost == [f"lost/judge/0/{n}" for n in range(3)]

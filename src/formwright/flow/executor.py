@@ -63,6 +63,7 @@ class Executor(Protocol):
         before its outcome is.
 
         Raises:
-            InputError: a job was lost as often as it may be, or a machine is gone that is needed.
+            InputError: a job was lost as often as it may be (of a proof that is its outcome), or a
+            machine is gone that is needed.
         """
         ...

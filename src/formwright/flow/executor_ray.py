@@ -131,7 +131,12 @@ class RayExecutor:
                     except RayError as error:
                         hearer.lost(one.key, self._name(one.node), _why(error))
                         if one.attempt + 1 == MOST:
-                            raise _given_up(one.key, error) from None
+                            given_up = _given_up(one.key, error)
+                            if not isinstance(jobs[one.key], Prove):
+                                raise given_up from None
+                            # A text that ends each verifier must not end the run for the others.
+                            yield one.key, given_up
+                            continue
                         send(one.key, one.attempt + 1, one.node is not None)
                         continue
                     if answer.unfit:
