@@ -164,6 +164,9 @@ def test_an_address_without_a_cluster_is_bad_input() -> None:
         ("rain", "no executor"),
         ("here=x", "no executor"),
         ("ray=ray://h:1", "client"),
+        ("ray=rain", "no address of a cluster"),
+        ("ray=127.0.0.1:1", "no Ray cluster to join at 127"),
+        ("ray=127.0.0.1:99999", "no Ray cluster to join at 127"),
     ):
         with pytest.raises(InputError, match=why), open_executor(text):
             pass

@@ -9,6 +9,7 @@ import logging
 import os
 import pickle
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ STARTS: Final = 2
 PROBE_SECONDS: Final = 120.0
 """A node that does not say what it is within this is passed over."""
 POLL_SECONDS: Final = 1.0
+REACH_SECONDS: Final = 10.0
 
 
 @dataclass(slots=True)
@@ -214,6 +216,8 @@ def connect(address: str, cores: int | None = None) -> None:
             f"{address}: jobs are sent by a member of the cluster, not by a client of it",
             hint="start this command on a machine of the cluster, with ray=HOST:PORT of its head",
         )
+    if address not in ("", "local"):
+        _reach(address)
     if address != "local":
         try:
             ray.init(address=address or "auto", **quiet)
@@ -253,6 +257,24 @@ def _unheard(data: Any, ignore_prefix: bool) -> None: ...
 
 def _entry() -> str:
     return "formwright"
+
+
+def _reach(address: str) -> None:
+    """Ray would try for minutes to reach an address where nothing is."""
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    if not host or not port.isdigit():
+        raise fail(f'"{address}" is no address of a cluster', hint="ray=HOST:PORT of its head")
+    # Ray takes the name of this machine in the place of its loop.
+    ours = [ray.util.get_node_ip_address()] if host in ("127.0.0.1", "localhost", "::1") else []
+    why: Exception = OSError("nobody answers")
+    for each in (host, *ours):
+        try:
+            socket.create_connection((each, int(port)), REACH_SECONDS).close()
+            return
+        except (OSError, OverflowError) as error:
+            why = error
+    raise _unjoined(address, why)
 
 
 def _unjoined(where: str, error: Exception) -> Exception:
