@@ -71,7 +71,7 @@ def test_a_run_with_a_model_that_cannot_do_it(
     for reply in (line["reply"] for line in lines):
         spent = reply["spent"]
         assert spent["calls"] >= 1
-        assert spent["tokens_in"] > 1000
+        assert spent["tokens_in"] > 100
         assert spent["tokens_out"] > 0
         assert reply["proposals"] or "no usable answer" in reply["problem"]
     # Should it ever write a template, that is judged as any other.
