@@ -84,8 +84,10 @@ def test_races_are_found(tmp_path: Path) -> None:
     alone = _run(RACES, tmp_path / "c", alone=True)
     assert (alone.verdict, alone.threads) == ("unresolved", 1)
     assert "no race could be seen" in alone.detail
-    raced = _run(RACES, tmp_path / "b", "shared++;", "shared++;")
-    assert raced.verdict == "refuted"
+    # Two threads that a busy machine runs one after the other do not race in that run.
+    tries = (_run(RACES, tmp_path / f"b{n}", "shared++;", "shared++;") for n in range(5))
+    raced = next((found for found in tries if found.verdict == "refuted"), None)
+    assert raced is not None
     assert "data race" in raced.detail
 
 
