@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import spearmanr
 
 from formwright.base.diagnostics import InputError
 from formwright.report.html import html_of
@@ -18,7 +17,6 @@ from formwright.report.pages.run_facts import run_facts
 from formwright.report.pages.run_page import run_page
 from formwright.report.pages.run_prediction import MOST_POINTS
 from formwright.report.pages.runs_page import runs_page
-from formwright.report.pages.units import rank
 from made_proofs import refuted
 from pages_read import blocks, cells, origins, table, told, whole
 
@@ -247,25 +245,6 @@ def test_a_long_entry_is_cut_and_says_so() -> None:
     assert "more in the file" in text
     assert set(json.loads(text)) == {"a", "b"}
     assert json.loads(shortened({"a": [1, 2]})) == {"a": [1, 2]}
-
-
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        ([1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 15.0, 40.0]),
-        ([1.0, 1.0, 2.0, 5.0, 5.0], [3.0, 1.0, 1.0, 2.0, 9.0]),
-        ([3.0, 2.0, 1.0], [1.0, 2.0, 3.0]),
-    ],
-)
-def test_ranks_are_spearmans(left: list[float], right: list[float]) -> None:
-    found = rank(left, right)
-    assert found is not None
-    assert found == pytest.approx(float(spearmanr(left, right).statistic))
-
-
-def test_ranks_of_nothing_are_none() -> None:
-    assert rank([1.0, 2.0], [1.0, 2.0]) is None
-    assert rank([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
 
 
 @pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])

@@ -4,7 +4,7 @@ What the next generation asks for follows from what this one measured. When the 
 moved, or nothing was gained at a level, the next template is asked for one level lower.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from formwright.agent.protocol import Kind, Reply
@@ -19,7 +19,7 @@ from formwright.flow.agent_requests import ask, counterexamples, known_elsewhere
 from formwright.flow.agent_room import MEDIANS, Room
 from formwright.flow.candidates import Wanted, solutions
 from formwright.flow.loop import look_at
-from formwright.measure.statistics import median_interval
+from formwright.measure.statistics import median_interval, paired
 
 GAIN: Final = 0.97
 """A generation gains where its best time is below this share of the best before. Where one of its
@@ -172,14 +172,15 @@ def _paired(
         timing = room.setting.journal.known(f"measure/{workload.name}/{at}")
         timed = {} if timing is None else timing["programs"]
         if best in timed and before in timed:
-            of = [
-                {s["round"]: s["seconds"] for s in timed[key].get("samples", ())}
-                for key in (best, before)
-            ]
-            pairs = tuple(of[0][r] / of[1][r] for r in of[0] if r in of[1])
+            pairs = paired(_by_round(timed[best]), _by_round(timed[before]))
             if pairs:  # none where one of them failed there
                 return pairs
     return ()
+
+
+def _by_round(timed: Mapping[str, Any]) -> dict[int, float]:
+    """Seconds of a program's calls by round; none of one that failed."""
+    return {sample["round"]: sample["seconds"] for sample in timed.get("samples", ())}
 
 
 def _next_level(room: Room, gained: bool, causes: dict[str, Any] | None) -> None:

@@ -1,6 +1,6 @@
 """What is said of repeated timings: medians, bootstrap intervals, ratios paired by round."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -100,8 +100,14 @@ def median_interval(
 
 def paired_ratios(slower: Distribution, faster: Distribution) -> tuple[float, ...]:
     """``slower / faster`` for each round that both have: the speed-up of the second."""
-    others = {s.round: s.seconds for s in faster.samples}
-    return tuple(s.seconds / others[s.round] for s in slower.samples if s.round in others)
+    return paired(
+        {s.round: s.seconds for s in slower.samples}, {s.round: s.seconds for s in faster.samples}
+    )
+
+
+def paired(slower: Mapping[int, float], faster: Mapping[int, float]) -> tuple[float, ...]:
+    """Ratios of two programs' seconds by round, of the rounds that both have."""
+    return tuple(seconds / faster[at] for at, seconds in slower.items() if at in faster)
 
 
 def ratio(

@@ -11,13 +11,15 @@ digest is ignored. Neither the parser nor the nodes are loaded here.
 import hashlib
 import json
 import sys
+from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from formwright.base.digest import digest
-from formwright.proof.verdict import Obligation, Proof
+from formwright.proof.rereading import obligation_of
+from formwright.proof.verdict import Proof
 
 SCHEMA = 1
 _MEANING = ("ir", "smt", "proof")
@@ -97,7 +99,7 @@ def read_proof(directory: Path, template_digest: str) -> Proof | None:
             return None
         if body["digest"] != template_digest or body["verdict"] != "proved":
             return None
-        obligations = tuple(_obligation(o) for o in body["obligations"])
+        obligations = tuple(replace(obligation_of(o), reused=True) for o in body["obligations"])
         proof = Proof(
             body["template"],
             body["digest"],
@@ -133,16 +135,3 @@ def _sources_digest(packages: tuple[str, ...], root: Path = _SOURCES) -> str:
             total.update(f"{file.relative_to(root).as_posix()} {len(content)}\n".encode())
             total.update(content)
     return total.hexdigest()
-
-
-def _obligation(kept: dict[str, Any]) -> Obligation:
-    return Obligation(
-        name=kept["name"],
-        group=kept["group"],
-        condition=kept["condition"],
-        verdict=kept["verdict"],
-        evidence=kept["evidence"],
-        seconds=float(kept["seconds"]),
-        reused=True,
-        detail=kept["detail"],
-    )

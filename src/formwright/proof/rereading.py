@@ -12,14 +12,15 @@ def proof_of(data: Mapping[str, Any]) -> Proof:
         data["template"],
         data["digest"],
         data["verdict"],
-        tuple(_obligation(o) for o in data["obligations"]),
+        tuple(obligation_of(o) for o in data["obligations"]),
         float(data["seconds"]),
         data["solver"],
         int(data["queries"]),
     )
 
 
-def _obligation(data: Mapping[str, Any]) -> Obligation:
+def obligation_of(data: Mapping[str, Any]) -> Obligation:
+    """The obligation that was told as ``data``."""
     met = data.get("counterexample")
     return Obligation(
         name=data["name"],

@@ -27,24 +27,21 @@ from formwright.report.pages.codesign_told import (
     told_of,
     under,
 )
-from formwright.report.pages.soundness import sound
-from formwright.report.pages.study_reading import reading
-from formwright.report.pages.study_sources import Kept, read_kept
+from formwright.report.pages.study_reading import study_page
+from formwright.report.pages.study_sources import Kept
 from formwright.report.pages.study_words import (
-    counted,
     figure,
     listed,
     no_higher,
     no_less,
     percent,
 )
+from formwright.report.pages.units import counted
 
 
 def codesign_page(folder: Path) -> Page:
     """Raises ``InputError`` where the study has no result yet, or one that it did not write."""
-    kept = read_kept(folder)
-    with reading(folder):
-        return sound(_page(kept))
+    return study_page(folder, _page)
 
 
 def _page(kept: Kept) -> Page:

@@ -26,7 +26,8 @@ from formwright.report.pages.codesign_told import (
     relaxed,
     start_of,
 )
-from formwright.report.pages.study_words import counted, figure, percent
+from formwright.report.pages.study_words import figure, percent
+from formwright.report.pages.units import counted
 
 
 def front_section(told: Told) -> Section | None:

@@ -23,7 +23,8 @@ from formwright.report.page import (
 )
 from formwright.report.pages.codesign_told import Told, chosen_entry, exact, under
 from formwright.report.pages.conditions import evidence_of
-from formwright.report.pages.study_words import counted, figure, listed, no_higher, percent
+from formwright.report.pages.study_words import figure, listed, no_higher, percent
+from formwright.report.pages.units import counted
 
 
 def chip_section(told: Told) -> Section:

@@ -19,7 +19,8 @@ from formwright.report.page import (
     Text,
 )
 from formwright.report.pages.codesign_told import Told, under
-from formwright.report.pages.study_words import counted, figure, listed, percent
+from formwright.report.pages.study_words import figure, listed, percent
+from formwright.report.pages.units import counted
 
 REASONS: Final = 3
 """Sentences of a purchase's mechanism that stand in its paragraph: those that save most."""

@@ -21,10 +21,10 @@ from formwright.report.page import (
     Table,
     Text,
 )
-from formwright.report.pages.soundness import sound
-from formwright.report.pages.study_reading import reading
-from formwright.report.pages.study_sources import Kept, read_kept
-from formwright.report.pages.study_words import assignment, counted, figure, ratio, spread
+from formwright.report.pages.study_reading import study_page
+from formwright.report.pages.study_sources import Kept
+from formwright.report.pages.study_words import assignment, figure, ratio, spread
+from formwright.report.pages.units import counted
 
 ARMS: Final = ("with", "without")
 MICRO: Final = 1e6
@@ -34,9 +34,7 @@ Data = Mapping[str, Any]
 
 def growth_page(folder: Path) -> Page:
     """Raises ``InputError`` where the study has no result yet, or one that it did not write."""
-    kept = read_kept(folder)
-    with reading(folder):
-        return sound(_page(kept))
+    return study_page(folder, _page)
 
 
 def _page(kept: Kept) -> Page:

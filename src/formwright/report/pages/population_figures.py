@@ -15,7 +15,8 @@ from formwright.report.page import (
     Table,
 )
 from formwright.report.pages.population_facts import Kept, compared
-from formwright.report.pages.study_words import assignment, counted, figure
+from formwright.report.pages.study_words import assignment, figure
+from formwright.report.pages.units import counted
 
 MOST_CHARTS = 8
 """Workloads that have a chart, those with most figures first."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from formwright.population.entries import Entry
 from formwright.report.page import Axis, Bar, Bars, Cell, Column, Part, Section, Table
 from formwright.report.pages.population_facts import Kept
-from formwright.report.pages.study_words import counted
+from formwright.report.pages.units import counted
 
 MOST_BARS = 30
 """Niches that are drawn, the largest first."""

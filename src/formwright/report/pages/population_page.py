@@ -26,7 +26,8 @@ from formwright.report.pages.population_facts import (
 )
 from formwright.report.pages.population_figures import figures_section
 from formwright.report.pages.population_niches import niches_section
-from formwright.report.pages.study_words import assignment, counted, listed
+from formwright.report.pages.study_words import assignment, listed
+from formwright.report.pages.units import counted
 
 MOST_NODES: Final = 400
 """Templates of a lineage that are drawn: the newest, with what they come from."""

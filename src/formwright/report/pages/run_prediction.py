@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from formwright.measure.statistics import rank_correlation
 from formwright.report.page import (
     Axis,
     Block,
@@ -21,7 +22,6 @@ from formwright.report.pages.run_funnel import assignment_text, design_text
 from formwright.report.pages.units import (
     bytes_cell,
     mean_log_error,
-    rank,
     ratio_text,
     seconds_cell,
 )
@@ -50,7 +50,8 @@ def _chart(facts: RunFacts, workload: Workload) -> Chart | None:
     if not pairs:
         return None
     predicted, measured = [p for _, p, _, _ in pairs], [m for _, _, m, _ in pairs]
-    order, error = rank(predicted, measured), mean_log_error(zip(predicted, measured, strict=True))
+    order = rank_correlation(predicted, measured)
+    error = mean_log_error(zip(predicted, measured, strict=True))
     groups: dict[str, list[Point]] = {}
     by_template = len({d.template for d, *_ in pairs}) <= MOST_SERIES
     step = -(-len(pairs) // MOST_POINTS)

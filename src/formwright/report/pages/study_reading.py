@@ -1,22 +1,23 @@
-"""A result that is not as its study writes it is a fault of the file, told by name."""
+"""A study's result as a page; one that is not as its study writes it is a fault of the file."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from formwright.base.diagnostics import fail
-from formwright.report.pages.study_sources import RESULT
+from formwright.report.page import Page
+from formwright.report.pages.soundness import sound
+from formwright.report.pages.study_sources import RESULT, Kept, read_kept
 
 
-@contextmanager
-def reading(folder: Path) -> Iterator[None]:
-    """Makers read a result as it is written; what is missing or of another kind ends here.
+def study_page(folder: Path, draw: Callable[[Kept], Page]) -> Page:
+    """What ``draw`` makes of the result; it reads values as they are written.
 
     Raises:
-        InputError: in place of what reading a value of the wrong kind raises.
+        InputError: there is no result yet, or something of it is missing or of another kind.
     """
+    kept = read_kept(folder)
     try:
-        yield
+        return sound(draw(kept))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError) as fault:
         raise fail(
             f"{folder / RESULT} is not as a study writes it: {type(fault).__name__} at {fault}",

@@ -82,11 +82,6 @@ def unit(word: str) -> str:
     return UNITS.get(word, word)
 
 
-def counted(count: int, word: str) -> str:
-    """``1 step``, ``3 steps``."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
 def listed(words: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     if len(words) < 2:

@@ -23,10 +23,10 @@ from formwright.report.page import (
     Text,
 )
 from formwright.report.pages.entries import Book, journal_in, read_entries
-from formwright.report.pages.soundness import sound
-from formwright.report.pages.study_reading import reading
-from formwright.report.pages.study_sources import Kept, read_kept
-from formwright.report.pages.study_words import assignment, counted, figure, ratio
+from formwright.report.pages.study_reading import study_page
+from formwright.report.pages.study_sources import Kept
+from formwright.report.pages.study_words import assignment, figure, ratio
+from formwright.report.pages.units import counted
 
 PICKS: Final[Mapping[str, str]] = {
     "selected": "the model's choice, with what three designs of the source have taught it",
@@ -45,9 +45,7 @@ Data = Mapping[str, Any]
 
 def transfer_page(folder: Path) -> Page:
     """Raises ``InputError`` where the study has no result yet, or one that it did not write."""
-    kept = read_kept(folder)
-    with reading(folder):
-        return sound(_page(kept))
+    return study_page(folder, _page)
 
 
 def _page(kept: Kept) -> Page:

@@ -57,37 +57,11 @@ def ratio_text(median: float, low: float | None, high: float | None) -> str:
     return f"{_three(median)} times [{_three(low)}, {_three(high)}]"
 
 
-def rank(left: list[float], right: list[float]) -> float | None:
-    """Spearman's rank correlation; ``None`` for fewer than three pairs or without an order."""
-    if len(left) < 3:
-        return None
-    a, b = _ranks(left), _ranks(right)
-    mean = (len(a) - 1) / 2
-    top = sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True))
-    below = sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b)
-    return top / below**0.5 if below > 0 else None
-
-
 def mean_log_error(pairs: Iterable[tuple[float, float]]) -> float | None:
     """The mean of ``|log(predicted / measured)|``: 0.1 is about ten per cent."""
     logs = [abs(log(p / m)) for p, m in pairs if p > 0 and m > 0]
     found = sum(logs) / len(logs) if logs else None
     return found if found is not None and isfinite(found) else None
-
-
-def _ranks(values: list[float]) -> list[float]:
-    """Places in order, equal values sharing the mean of theirs."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    found = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
-            end += 1
-        for place in order[start : end + 1]:
-            found[place] = (start + end) / 2
-        start = end + 1
-    return found
 
 
 def _three(value: float) -> str:

@@ -19,10 +19,10 @@ from formwright.report.page import (
     Table,
     Text,
 )
-from formwright.report.pages.soundness import sound
-from formwright.report.pages.study_reading import reading
-from formwright.report.pages.study_sources import Kept, read_kept
-from formwright.report.pages.study_words import counted, figure, listed, ratio
+from formwright.report.pages.study_reading import study_page
+from formwright.report.pages.study_sources import Kept
+from formwright.report.pages.study_words import figure, listed, ratio
+from formwright.report.pages.units import counted
 from formwright.report.pages.white_black_tasks import (
     FLOWS,
     MICRO,
@@ -53,9 +53,7 @@ BESIDE: Final = 0.1
 
 def white_black_page(folder: Path) -> Page:
     """Raises ``InputError`` where the study has no result yet, or one that it did not write."""
-    kept = read_kept(folder)
-    with reading(folder):
-        return sound(_page(kept))
+    return study_page(folder, _page)
 
 
 def _page(kept: Kept) -> Page:
