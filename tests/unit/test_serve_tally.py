@@ -11,12 +11,12 @@ import pytest
 
 from formwright.flow.journal import Journal
 from formwright.report.page import Table
-from formwright.report.pages.entries import Book, read_entries
+from formwright.report.pages.entries import Book, Entry, read_entries
 from formwright.report.pages.run_facts import run_facts
 from formwright.serve import folder as folders
 from formwright.serve.drawing import section_html
 from formwright.serve.folder import journals, locked, writer_of
-from formwright.serve.follow import Entry, Follower
+from formwright.serve.follow import Follower
 from formwright.serve.sections import sections_of
 from formwright.serve.showing import show_all
 from formwright.serve.standing import Standing
@@ -59,7 +59,7 @@ def test_no_form_of_an_entry_is_a_fault() -> None:
     tally, number = Tally(), 0
     for data in ODD:
         for key in KEYS:
-            tally.add(Entry(number, "not a time", key, data))
+            tally.add(Entry(number, key, "not a time", data))
             number += 1
     for section in sections_of(tally, NOW, "journal.jsonl"):
         assert section_html(section, "run")
@@ -87,7 +87,7 @@ def test_counts_are_those_of_the_report(name: str) -> None:
 def entered(*entries: tuple[str, Any]) -> Tally:
     tally = Tally()
     for number, (key, data) in enumerate(entries):
-        tally.add(Entry(number, "2026-11-30T05:08:07+00:00", key, data))
+        tally.add(Entry(number, key, "2026-11-30T05:08:07+00:00", data))
     return tally
 
 

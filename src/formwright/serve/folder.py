@@ -6,7 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
-NAMES: Final = ("journal.jsonl", "journal.jsonl.gz")
+from formwright.report.pages.entries import JOURNALS
+
 DEEPEST: Final = 4
 """Folders below the one that is served: a study of runs has its journals three below."""
 MOST: Final = 500
@@ -45,7 +46,7 @@ def _walk(folder: Path, name: str, depth: int, left: Iterator[int]) -> Iterator[
         return
     inside = [each for each in inside if _readable(each.name)]
     files = {each.name for each in inside if each.is_file(follow_symlinks=False)}
-    kept = next((each for each in NAMES if each in files), None)
+    kept = next((each for each in JOURNALS if each in files), None)
     if kept is not None:
         yield name, folder / kept
     if depth == DEEPEST:

@@ -5,8 +5,6 @@ off and writes it again, which changes nothing that was read here. A journal tha
 another one (a new file, or new first entry in the old one) begins anew.
 """
 
-import gzip
-import json
 import os
 import zlib
 from collections.abc import Iterator
@@ -15,20 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from formwright.report.pages.entries import Entry, entry_of, opened
+
 LONGEST: Final = 64 << 20
 """Bytes of a line, above which a file is no journal of ours."""
 
 _UNREADABLE: Final = (OSError, EOFError, zlib.error)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One step of the journal; ``time`` as the journal has it, UTC."""
-
-    number: int
-    time: str
-    key: str
-    data: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +71,7 @@ class Follower:
             return Read((), False)
         self.trouble, anew, entries = "", False, []
         try:
-            with _opened(self.path) as stream:
+            with opened(self.path) as stream:
                 anew = self._replaced(stream)
                 if anew:
                     self._forget()
@@ -98,7 +88,7 @@ class Follower:
             return ""
         offset, length = self._places[number]
         try:
-            with _opened(self.path) as stream:
+            with opened(self.path) as stream:
                 stream.seek(offset)
                 return bytes(stream.read(length)).decode(errors="replace")
         except _UNREADABLE:
@@ -131,8 +121,8 @@ class Follower:
                 if len(line) >= LONGEST:
                     self.fault = f"line {self.count + 1} is longer than {LONGEST >> 20} MiB"
                 break
-            entry = _entry(line, self.count)
-            if entry is None:
+            entry = entry_of(line)
+            if entry is None or entry.number != self.count:
                 self.fault = f"line {self.count + 1} is not a journal entry"
                 break
             self._places.append((self._offset, len(line)))
@@ -147,21 +137,3 @@ class Follower:
 def _stamp_of(path: Path) -> _Stamp:
     found = os.stat(path)
     return _Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-
-
-def _opened(path: Path) -> Any:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb")
-
-
-def _entry(line: bytes, number: int) -> Entry | None:
-    """As the journal itself reads a line; ``None`` for what it would refuse."""
-    try:
-        read = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(read, dict) or read.get("number") != number or "data" not in read:
-        return None
-    key, time = read.get("key"), read.get("time")
-    if not isinstance(key, str) or not isinstance(time, str):
-        return None
-    return Entry(number, time, key, read["data"])

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from formwright.report.pages.conditions import evidence_in
-from formwright.report.pages.entries import at, items, mapping
-from formwright.serve.follow import Entry
+from formwright.report.pages.entries import Entry, at, items, mapping
 from formwright.serve.telling import medians, told
 from formwright.serve.values import number, text
 

@@ -1,7 +1,6 @@
 """What one entry of a journal says, in a line; entries that are not known have their key alone."""
 
-from formwright.report.pages.entries import at, items, mapping
-from formwright.serve.follow import Entry
+from formwright.report.pages.entries import Entry, at, items, mapping
 from formwright.serve.values import number, shown_seconds, text
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, cast
 
 from formwright.base.diagnostics import fail
 from formwright.report.page import Origin
@@ -41,6 +41,11 @@ def journal_in(folder: Path) -> Path | None:
     return next((folder / name for name in JOURNALS if (folder / name).is_file()), None)
 
 
+def opened(path: Path) -> BinaryIO:
+    """A journal's bytes, packed or not."""
+    return cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+
+
 def read_entries(path: Path) -> tuple[Entry, ...]:
     """The whole lines of a journal; a last line without an end is one that is being written.
 
@@ -48,7 +53,7 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
     """
     found: list[Entry] = []
     for number, line in enumerate(_lines(path)):
-        entry = _entry(line)
+        entry = entry_of(line)
         if entry is None or entry.number != number:
             raise _disordered(path, number + 1)
         found.append(entry)
@@ -58,13 +63,13 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
 def first_entry(path: Path) -> Entry | None:
     """The first line of a journal, without reading the rest; ``None`` where there is none yet."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        with opened(path) as stream:
             line = stream.readline(1 << 20)
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from None
     if not line.endswith(b"\n"):
         return None
-    entry = _entry(line)
+    entry = entry_of(line)
     if entry is None:
         raise _disordered(path, 1)
     return entry
@@ -72,7 +77,7 @@ def first_entry(path: Path) -> Entry | None:
 
 def _lines(path: Path) -> Iterator[bytes]:
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        with opened(path) as stream:
             text = stream.read(MOST_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from None
@@ -93,7 +98,8 @@ def _unreadable(path: Path, error: Exception) -> Exception:
     return fail(f"cannot read {path}: {told}", hint="give a folder that a command wrote")
 
 
-def _entry(line: bytes) -> Entry | None:
+def entry_of(line: bytes) -> Entry | None:
+    """The entry that a line of a journal is; ``None`` for what is none."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
