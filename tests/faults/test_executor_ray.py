@@ -157,6 +157,24 @@ def test_a_fault_of_a_job_is_its_outcome(executor: "RayExecutor", tmp_path: Path
         assert [e["key"] for e in journal.entries] == ["bench"]
 
 
+def test_an_address_without_a_cluster_is_bad_input(executor: "RayExecutor") -> None:
+    """And ends no cluster that this process has joined."""
+    from formwright.flow.executors import open_executor
+
+    for text, why in (
+        ("rain", "no executor"),
+        ("here=x", "no executor"),
+        ("ray=ray://h:1", "client"),
+        ("ray=rain", "no address of a cluster"),
+        ("ray=127.0.0.1:1", "no Ray cluster to join at 127"),
+        ("ray=127.0.0.1:99999", "no Ray cluster to join at 127"),
+    ):
+        with pytest.raises(InputError, match=why), open_executor(text):
+            pass
+    assert ray.is_initialized()
+    assert executor.bench(None).like(this_machine())
+
+
 def test_a_cluster_is_not_told_the_command_line(executor: "RayExecutor") -> None:
     """It shows it to all who reach it, and ours may have the password of a population."""
     from ray._private.state import state
@@ -242,19 +260,3 @@ def test_a_text_that_ends_each_verifier_does_not_end_the_others(
     assert isinstance(done["judge/0"], InputError)
     assert isinstance(done["judge/1"], Done)
     assert lost == [f"lost/judge/0/{n}" for n in range(3)]
-
-
-@pytest.mark.slow
-def test_an_address_without_a_cluster_is_bad_input() -> None:
-    from formwright.flow.executors import open_executor
-
-    for text, why in (
-        ("rain", "no executor"),
-        ("here=x", "no executor"),
-        ("ray=ray://h:1", "client"),
-        ("ray=rain", "no address of a cluster"),
-        ("ray=127.0.0.1:1", "no Ray cluster to join at 127"),
-        ("ray=127.0.0.1:99999", "no Ray cluster to join at 127"),
-    ):
-        with pytest.raises(InputError, match=why), open_executor(text):
-            pass

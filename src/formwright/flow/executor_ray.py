@@ -223,9 +223,11 @@ def connect(address: str, cores: int | None = None) -> None:
             ray.init(address=address or "auto", **quiet)
             return
         except (ConnectionError, ValueError) as error:
+            ray.shutdown()  # what was begun; an address that was never tried ends nobody's cluster
             if address:
                 raise _unjoined(address, error) from None
         except (RuntimeError, RayError) as error:
+            ray.shutdown()
             # There is one: of another version of Ray or Python, or with a token that we lack.
             raise _unjoined(address or "this machine", error) from None
     _started(cores, quiet)
@@ -278,7 +280,6 @@ def _reach(address: str) -> None:
 
 
 def _unjoined(where: str, error: Exception) -> Exception:
-    ray.shutdown()
     why = (str(error) or type(error).__name__).splitlines()[0]
     return fail(
         f"no Ray cluster to join at {where}: {why}",
