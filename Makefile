@@ -8,14 +8,21 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test bench docs lint clean
 
+INSTALL = { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } && \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(INSTALL) '.[dev]'
 	touch $@
 
-demo: setup
+# What a user installs: what the tests need beside it takes longer than the rest of the set-up.
+$(VENV)/.plain: pyproject.toml constraints.txt
+	$(INSTALL) .
+	touch $@
+
+demo: $(VENV)/.plain
 	$(BIN)/formwright run examples/gemm.toml --out demo-out
 
 test: setup
