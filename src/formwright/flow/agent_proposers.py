@@ -7,7 +7,6 @@ from formwright.agent.budget import Budget, Ledger, Prices
 from formwright.agent.costing import with_cost
 from formwright.agent.library import Library
 from formwright.agent.manual import Manual
-from formwright.agent.models.served import served_model
 from formwright.agent.protocol import Finding, Proposal, Proposer, Reply, Request, Spent
 from formwright.agent.replay import Recording, Replay
 from formwright.agent.screening import screen
@@ -48,6 +47,9 @@ def proposer_of(agent: Agent, contract: Contract | None, out: Path, ledger: Ledg
             folder = Path(agent.answers) if agent.answers else out / REQUESTS
             asked = Manual(folder, ledger, screening)
         case _:
+            # Its HTTP client is an extra: nobody else needs it.
+            from formwright.agent.models.served import served_model
+
             asked = served_model(
                 agent.proposer,
                 agent.model,
