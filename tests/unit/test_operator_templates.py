@@ -30,6 +30,11 @@ CASES = {
         {"Gr": 2, "L": 8, "Lv": 8, "Ls": 8},
         {"H": 2, "G": 3, "S": 11, "D": 10},
     ),
+    "decode_attention_stream": (
+        "decode_attention",
+        {"Gr": 2, "L": 8, "Lv": 8, "Ls": 8, "Bs": 32, "Pf": 4},
+        {"H": 2, "G": 3, "S": 43, "D": 10},
+    ),
     "gated_mlp_direct": (
         "gated_mlp",
         {"Fr": 2, "Dr": 1, "L": 8},
@@ -95,6 +100,7 @@ def test_a_template_computes_what_its_contract_asks(name: str, dtype: str) -> No
 SOON = (
     ("softmax_rows", "bf16"),
     ("decode_attention_heads", "f32"),
+    ("decode_attention_stream", "f32"),
     ("gated_mlp_panels_ahead", "bf16"),
     ("prefill_attention_blocks", "f32"),
 )

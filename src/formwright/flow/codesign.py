@@ -254,7 +254,8 @@ def _bound(
 def _gap(objective: Fraction | None, bound: Fraction | None) -> float | None:
     if objective is None or bound is None:
         return None
-    return 0.0 if objective == 0 else max(0.0, float(1 - bound / objective))
+    # Below zero the bound is none, and that must show.
+    return 0.0 if objective == 0 else float(1 - bound / objective)
 
 
 def _front(room: Room, known: Sequence[Point]) -> Front | None:
