@@ -49,8 +49,8 @@ class Sanitizer:
 MEMORY: Final = Sanitizer(
     "address and undefined behaviour",
     (
-        # Twice as quick to compile, and no fault of the source hides behind it.
-        "-O1",
+        # Nothing that the source does is left out, and it compiles in a third of the time of -O1.
+        "-O0",
         "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all",
         # Rows and scratch are cut into pieces of other types by the source itself.
@@ -64,7 +64,7 @@ MEMORY: Final = Sanitizer(
 )
 RACES: Final = Sanitizer(
     "threads",
-    ("-O1", "-fsanitize=thread", "-g1"),
+    ("-O0", "-fsanitize=thread", "-g1"),
     "no two threads touch one place without an order between them, one of them writing",
     2,
 )
