@@ -1,4 +1,4 @@
-"""How much is drawn: a quarter by default, all of it with FORMWRIGHT_SLOW."""
+"""How much is drawn: an eighth by default, all of it with FORMWRIGHT_SLOW."""
 
 import os
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import pytest
 
 def examples(count: int) -> int:
     """Of ``count`` examples those that a default run draws; each run draws others."""
-    return count if "FORMWRIGHT_SLOW" in os.environ else max(5, count // 4)
+    return count if "FORMWRIGHT_SLOW" in os.environ else max(5, count // 8)
 
 
 def thinned(cases: Sequence[Any], keep: int = 3) -> list[Any]:

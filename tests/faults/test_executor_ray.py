@@ -36,7 +36,7 @@ SMALL = {"N": 64, "K": 64}
 
 
 class Silently:
-    def lost(self, key: str, where: str, why: str) -> None:
+    def lost(self, key: str, where: str, why: str, *, again: bool) -> None:
         raise AssertionError(f"{key} was lost: {why}")
 
     def say(self, text: str) -> None: ...
@@ -238,6 +238,7 @@ def test_a_machine_without_this_package_is_told_of() -> None:
     assert not isinstance(_broken(RayTaskError("work", "full", OSError("full"))), InputError)
 
 
+@pytest.mark.slow
 def test_a_text_that_ends_each_verifier_does_not_end_the_others(
     executor: "RayExecutor", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,9 +255,12 @@ def test_a_text_that_ends_each_verifier_does_not_end_the_others(
     other = Source("other.fw", SOURCE.text)
     monkeypatch.setattr(type(executor), "_sent", answered)
     with Journal(tmp_path / "journal.jsonl") as journal:
-        steps = Steps(journal, tmp_path, executor, Heard())
+        heard = Heard()
+        steps = Steps(journal, tmp_path, executor, heard)
         done = steps.outcomes({"judge/0": Prove(other), "judge/1": Prove(SOURCE)})
         lost = [e["key"] for e in journal.entries if e["key"].startswith("lost/")]
     assert isinstance(done["judge/0"], InputError)
     assert isinstance(done["judge/1"], Done)
     assert lost == [f"lost/judge/0/{n}" for n in range(3)]
+    ends_of = [line.rsplit("; ", 1)[-1] for line in heard.told if "lost" in line]
+    assert ends_of == ["made again", "made again", "given up"]

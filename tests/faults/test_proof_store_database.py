@@ -206,6 +206,7 @@ def test_facts_are_kept_under_rules_and_solver(tmp_path: Path) -> None:
     assert rows.fetchall() == [(context(),)]
 
 
+@pytest.mark.slow
 def test_a_locked_database_does_not_stop_a_proof(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

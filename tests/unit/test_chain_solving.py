@@ -61,7 +61,7 @@ def test_the_answer_is_that_of_all_decisions_at_once(more: str, tmp_path: Path) 
     ("areas", "mechanism"),
     [
         ("", 2),
-        (",chip.controller_area=0.1 mm2", 1),
+        pytest.param(",chip.controller_area=0.1 mm2", 1, marks=pytest.mark.slow),
         pytest.param(
             ",chip.controller_area=0.3 mm2,chip.instruction_area=0.2 mm2", 0, marks=pytest.mark.slow
         ),

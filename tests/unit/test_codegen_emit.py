@@ -77,7 +77,7 @@ def fixed(program: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("name", thinned(list(PROGRAMS)))
+@pytest.mark.parametrize("name", thinned(list(PROGRAMS), keep=6))
 def test_programs_of_other_forms_are_right(name: str, tmp_path: Path) -> None:
     program, size = PROGRAMS[name]
     library = built(template_of(fixed(program)), {"T": size}, tmp_path)

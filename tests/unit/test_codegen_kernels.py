@@ -44,7 +44,7 @@ CASES = {
 }
 
 
-LATER = {"wide_rows", "plain", "clang"}
+LATER = {"wide_rows", "plain", "direct", "clang"}
 """Other sizes, targets and compilers of a program that is here."""
 
 

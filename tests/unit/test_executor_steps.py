@@ -99,7 +99,7 @@ class Scripted:
     ) -> Iterator[tuple[str, Outcome]]:
         for key in jobs:
             for _ in range(self.losing):
-                hearer.lost(key, "far-1", "WorkerCrashedError")
+                hearer.lost(key, "far-1", "WorkerCrashedError", again=True)
             self.asked.append(key)
             given = self.outcomes[key]
             done = given if isinstance(given, Exception) else Done(given, self.machine, 0.0, 2.0)

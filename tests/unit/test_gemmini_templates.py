@@ -6,7 +6,7 @@ from gemmini_oracle import ORDERS, Mapping_, best, cycles, energy_pj, feasible, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from effort import examples
+from effort import examples, thinned
 
 STAYS = {"P": "weights", "C": "outputs", "K": "inputs"}
 """The template of a mapping by its innermost DRAM loop that runs more than once."""
@@ -28,10 +28,15 @@ def of_mapping(m: Mapping_) -> tuple[str, dict[str, int]]:
 @pytest.mark.parametrize(
     ("pe", "sp", "acc", "energy", "latency", "product"),
     [
-        (128, 896, 512, 1983.05, 917504, 1.8195e9),
-        (128, 192, 384, 1655.19, 917504, 1.5186e9),
-        (128, 132, 384, 1642.32, 917504, 1.506832e9),
-        (16, 128, 32, 2014.60, 2966528, 5.976e9),
+        *thinned(
+            [
+                (128, 192, 384, 1655.19, 917504, 1.5186e9),
+                (128, 896, 512, 1983.05, 917504, 1.8195e9),
+                (128, 132, 384, 1642.32, 917504, 1.506832e9),
+                (16, 128, 32, 2014.60, 2966528, 5.976e9),
+            ],
+            keep=4,
+        ),
     ],
 )
 def test_the_oracle_gives_the_rows_of_the_source(

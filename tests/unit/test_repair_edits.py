@@ -132,6 +132,7 @@ def test_the_screen_refutes_what_is_wrong_and_passes_what_is_right() -> None:
     assert not screen.doubt(right)
 
 
+@pytest.mark.slow
 def test_a_lost_barrier_shows_under_some_schedule() -> None:
     wrong = altered(TILING, "        barrier\n        acc", "        acc")
     screen = Screen(wrong, 4.0)

@@ -72,7 +72,7 @@ def call(path: Path, contract: Contract, values: dict[str, int], arrays: list[Ar
     return output
 
 
-SOON = ("prefill_attention", "gemm_int8")
+SOON = ("gemm_int8",)
 LATER = [pytest.param(n, marks=pytest.mark.slow) for n in OPERATORS if n not in SOON]
 
 

@@ -29,8 +29,8 @@ Outcome = Done | Exception
 class Hearer(Protocol):
     """Who is told how jobs fare."""
 
-    def lost(self, key: str, where: str, why: str) -> None:
-        """An attempt at the job ``key`` ended without a result; another one is made."""
+    def lost(self, key: str, where: str, why: str, *, again: bool) -> None:
+        """An attempt at the job ``key`` ended without a result; ``again``: another one is made."""
         ...
 
     def say(self, text: str) -> None:

@@ -131,8 +131,9 @@ class RayExecutor:
                     except RayTaskError as error:
                         raise _broken(error) from None
                     except RayError as error:
-                        hearer.lost(one.key, self._name(one.node), _why(error))
-                        if one.attempt + 1 == MOST:
+                        again = one.attempt + 1 < MOST
+                        hearer.lost(one.key, self._name(one.node), _why(error), again=again)
+                        if not again:
                             given_up = _given_up(one.key, error)
                             if not isinstance(jobs[one.key], Prove):
                                 raise given_up from None

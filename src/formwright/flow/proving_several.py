@@ -34,7 +34,7 @@ class Several:
         return all(p.verdict == "proved" for p in self.proofs.values())
 
     def as_json(self) -> dict[str, Any]:
-        """Stable keys of ``formwright prove A B --json``; ``lost``: attempts made again."""
+        """Stable keys of ``formwright prove A B --json``; ``lost``: attempts."""
         return {
             "schema": 1,
             "held": self.held,
@@ -114,9 +114,9 @@ class _Hearer:
         self._listener = listener
         self.attempts = 0
 
-    def lost(self, key: str, where: str, why: str) -> None:
+    def lost(self, key: str, where: str, why: str, *, again: bool) -> None:
         self.attempts += 1
-        self._listener.done(f"{key}: lost ({why}); made again")
+        self._listener.done(f"{key}: lost ({why}); {'made again' if again else 'given up'}")
 
     def say(self, text: str) -> None:
         self._listener.stage(text)

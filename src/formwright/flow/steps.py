@@ -75,13 +75,14 @@ class Steps:
             self.listener.done(f"{told}: what is measured from here on is of {found.name}")
         return found
 
-    def lost(self, key: str, where: str, why: str) -> None:
+    def lost(self, key: str, where: str, why: str, *, again: bool) -> None:
         """Said in the journal: an attempt that came to nothing is no step, and counts as none."""
         number = 0
         while self.journal.known(f"lost/{key}/{number}") is not None:
             number += 1
         self.journal.step(f"lost/{key}/{number}", lambda: {"machine": where, "why": why})
-        self.listener.done(f"{key}: lost on {where or 'an unknown machine'} ({why}); made again")
+        then = "made again" if again else "given up"
+        self.listener.done(f"{key}: lost on {where or 'an unknown machine'} ({why}); {then}")
 
     def say(self, text: str) -> None:
         self.listener.stage(text)

@@ -15,7 +15,7 @@ def print_proofs(console: Console, found: Several) -> None:
     rows = [_row(name, p, found.machines[name].name) for name, p in found.proofs.items()]
     print_table(console, _HEADINGS, rows, _NUMBERS)
     proved = sum(p.verdict == "proved" for p in found.proofs.values())
-    lost = f", {found.lost} lost attempt(s) made again" if found.lost else ""
+    lost = f", {found.lost} attempt(s) lost" if found.lost else ""
     print_title(console, f"{proved} of {len(rows)} proved", f" in {found.seconds:.1f} s{lost}")
 
 

@@ -42,7 +42,7 @@ def _now(tally: Tally, standing: Standing) -> Facts:
         items.append(("between them", Cell(_span(tally.began, tally.last))))
     items.append(("entries", Cell(f"{tally.entries:,}", tally.entries)))
     if tally.lost:
-        items.append(("attempts lost", Cell(f"{tally.lost}, each made again", tally.lost)))
+        items.append(("attempts lost", Cell(str(tally.lost), tally.lost)))
     if tally.stopped:
         items.append(("the agent ended", Cell(tally.stopped)))
     return Facts(tuple(items))

@@ -116,7 +116,7 @@ class Tally:
     searches: dict[tuple[str, str], Search] = field(default_factory=dict)
     stopped: str = ""
     lost: int = 0
-    """Attempts of jobs whose machine went away; each was made again."""
+    """Attempts of jobs whose machine went away; the journal says where and why."""
 
     def add(self, entry: Entry) -> None:
         """``entry`` is the next one; nothing in it is taken to be well-formed."""

@@ -49,7 +49,7 @@ def told(entry: Entry) -> str:
         case "machine":
             return text(at(data, "cpu")) or text(at(data, "host"))
         case "lost":
-            return f"lost on {text(at(data, 'machine'))}: {text(at(data, 'why'))}; made again"
+            return f"lost on {text(at(data, 'machine'))}: {text(at(data, 'why'))}"
         case _:
             return _method(data)
 
