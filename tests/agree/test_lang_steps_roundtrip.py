@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies_systems import steps
@@ -42,6 +43,7 @@ def test_steps_come_back(template: Template) -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(steps(), st.data())
+@pytest.mark.slow
 def test_comments_come_back(template: Template, data: st.DataObject) -> None:
     lines = format_template(template).rstrip("\n").split("\n")
     for at in data.draw(st.lists(st.integers(0, len(lines) - 1), max_size=4)):

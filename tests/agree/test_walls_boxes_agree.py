@@ -82,6 +82,7 @@ def ordered(one: Point, other: Point) -> Box:
     st.sampled_from((0.5, 1.0, 1.3, 4.0)),
 )
 @settings(max_examples=examples(15), deadline=None)
+@pytest.mark.slow
 def test_bounds_hold_in_boxes_and_over_what_matters_in_their_parts(
     objective: Objective, one: Point, other: Point, third: Point, scale: float
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from formwright.cli.main import run
 
 
+@pytest.mark.slow
 def test_a_folder_where_a_result_should_go(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,6 +29,7 @@ def told(answer: dict[str, Any]) -> str:
     return " | ".join(f["message"] + " " + f["hint"] for f in answer["faults"])
 
 
+@pytest.mark.slow
 def test_names_are_no_paths(tmp_path: Path) -> None:
     Path("mine").write_text(RIGHT)
     Path("mine.fw").write_text(RIGHT)
@@ -55,6 +56,7 @@ def test_names_are_no_paths(tmp_path: Path) -> None:
     in_process(tmp_path, talk, problem_file(tmp_path))
 
 
+@pytest.mark.slow
 def test_texts_of_every_size_and_kind(tmp_path: Path) -> None:
     async def talk(ask: Asker, supervisor: Supervisor) -> None:
         large = await ask("parse", template=RIGHT + "# " + "x" * 5_000_000)
@@ -158,6 +160,7 @@ def test_a_call_that_takes_too_much_is_ended(tmp_path: Path) -> None:
     in_process(tmp_path, talk, problem_file(tmp_path), limits=small)
 
 
+@pytest.mark.slow
 def test_more_jobs_than_there_is_room_for(tmp_path: Path) -> None:
     async def talk(ask: Asker, supervisor: Supervisor) -> None:
         asked = {"template": WRONG, "wait_seconds": 0}

@@ -104,6 +104,7 @@ def test_rounds_end_when_the_answer_is_clear(tmp_path: Path) -> None:
     assert 4 <= len(found.samples) < 40
 
 
+@pytest.mark.slow
 def test_a_hopeless_program_is_not_run_on(tmp_path: Path) -> None:
     programs = {
         "ours": native(tmp_path, "ours", "right(T, st, e);"),
@@ -117,6 +118,7 @@ def test_a_hopeless_program_is_not_run_on(tmp_path: Path) -> None:
     assert (len(ours.samples), len(slow.samples)) == (6, 2)
 
 
+@pytest.mark.slow
 def test_tails_show_the_calls_that_take_long_now_and_then(tmp_path: Path) -> None:
     stutter = "static int n; right(T, st, e); spin(++n % 7 ? 1.5e-3 : 6e-3);"
     programs = {

@@ -29,6 +29,7 @@ def holding(folder: Path) -> list[str]:
     return [str(p) for p in files if b"s3cret" in p.read_bytes()]
 
 
+@pytest.mark.slow
 def test_agents_are_told_where_the_population_is_without_it(
     postgresql: postgres.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

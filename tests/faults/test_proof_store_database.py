@@ -175,6 +175,7 @@ def test_an_open_obligation_waits_for_a_larger_limit(tmp_path: Path) -> None:
     assert sum(o.reused for o in whole.obligations) >= len(rested) - 2
 
 
+@pytest.mark.slow
 def test_memory_is_a_limit_with_its_reason(tmp_path: Path) -> None:
     code = (
         "from formwright.flow.proving import prove; from formwright.lang import load\n"

@@ -108,6 +108,7 @@ def test_a_wrong_one_gets_the_reasons_and_no_record(contract: Path, tmp_path: Pa
     assert "nothing is proved" in out
 
 
+@pytest.mark.slow
 def test_a_library_with_the_interface_is_judged_as_it_is(tmp_path: Path):
     library = compile_kernel(tmp_path, "built", "PARTIAL(K > 1 ? K - 1 : K)")
     library.with_suffix(".c").unlink()

@@ -241,6 +241,7 @@ def test_changed_facts_are_named_with_the_evidence_that_they_void(folder, monkey
     assert "prove the template again" in found["formwright"].voids
 
 
+@pytest.mark.slow
 def test_what_holds_again_is_renewed_in_the_record(folder, monkeypatch, result):
     monkeypatch.setattr("formwright.qualify.requalify.validate", lambda *_, **__: result.validation)
     assert renew(requalify(folder)).renewed == (), "nothing changed, nothing is written"

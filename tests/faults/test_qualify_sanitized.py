@@ -99,6 +99,7 @@ def test_what_the_compiler_cannot_do_is_unresolved(tmp_path: Path) -> None:
     assert found.runs == 0
 
 
+@pytest.mark.slow
 def test_what_does_not_answer_is_unresolved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

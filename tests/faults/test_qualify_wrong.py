@@ -265,6 +265,7 @@ def test_calls_on_prepared_inputs_are_checked_by_a_name_of_their_own(folder, aft
         assert "on inputs prepared ahead" in check.message
 
 
+@pytest.mark.slow
 def test_a_contract_without_empty_sums_does_not_ask_for_them(folder):
     library = compile_kernel(folder, "no_empty", "if (K < 1) return 1;" + NAIVE)
     contract = operator("gemm").contract(extents={"K": (1, 4096)})

@@ -102,6 +102,7 @@ def test_another_run_in_the_same_folder_begins_anew(server: Served, root: Path, 
     assert '<td class="n">3</td><td class="n">3</td><td>built</td>' in shown
 
 
+@pytest.mark.slow
 def test_runs_of_a_folder_are_listed_and_later_ones_found(server: Served, root: Path) -> None:
     with server.follow() as events:
         assert "several/later" not in "".join(parts(events.event()[1]).values())
@@ -155,6 +156,7 @@ def test_a_line_that_is_no_entry_is_told_and_ends_nothing(server: Served, root: 
     assert server.ask("/").status == 200
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_with_pages_open(tmp_path: Path) -> None:
     with begun(tmp_path / "journal.jsonl"), serving(tmp_path) as served, served.follow() as events:
         assert events.event()

@@ -149,6 +149,7 @@ def test_faults_of_table_19_are_replayed(fault: str) -> None:
     assert found.trace
 
 
+@pytest.mark.slow
 def test_a_sound_template_gives_no_counterexample() -> None:
     refutation = Refutation("lifetime", "x", dict(TILING_POINTS[0]), (), "")
     assert replay(shipped("shared_memory_tiling"), refutation, seconds=0.5) is None

@@ -65,6 +65,7 @@ def judged(path: Path) -> Judgement:
     return judge(mine, None if mine.base is None else judged(mine.base))
 
 
+@pytest.mark.slow
 def test_the_inventory_is_what_is_promised() -> None:
     all_of_them = [variant(p) for p in PATHS]
     families = {name.split("/")[0] for name in FAMILIES}

@@ -44,6 +44,7 @@ def test_a_row_is_whole_and_coprime() -> None:
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.builds(data.Assertion, st.sampled_from(("goal", "fact")), statements)))
+@pytest.mark.slow
 def test_json_goes_both_ways(kept: list[data.Assertion]) -> None:
     query = data.recorded({"a": "Int", "b": "Real", "ceil!0": "Int"}, kept)
     text = json.dumps(data.query_json(query))

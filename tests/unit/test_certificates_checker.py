@@ -157,6 +157,7 @@ forms = st.builds(
     st.builds(Theorem, st.sampled_from(("times", "positive", "zero")), forms, forms),
     st.lists(st.fractions(-3, 3, max_denominator=4), min_size=3, max_size=3),
 )
+@pytest.mark.slow
 def test_laws_hold_everywhere(theorem: Theorem, values: list[Fraction]) -> None:
     assert data.holds(instance(theorem), dict(zip("xyz", values, strict=True)))
 

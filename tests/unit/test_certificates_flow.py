@@ -295,6 +295,7 @@ def test_disagreement_is_an_alarm_that_says_both_answers() -> None:
         ("print('unsat\\nunsat')", "unsat"),
     ],
 )
+@pytest.mark.slow
 def test_a_second_solver_that_fails_is_no_opinion(code: str, detail: str) -> None:
     found = asked(SQUARE.query, (), "exact", 1.0, _script(code))
     assert found.answer == "unknown"

@@ -50,6 +50,7 @@ def test_prove_of_a_fault_names_the_step(
     assert found["evidence"] == "none"
 
 
+@pytest.mark.slow
 def test_solve_tells_each_step(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["solve", "gemm", "--chip", "chain", "--set", SIZES, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -206,6 +206,7 @@ def test_contradictory_constraints_leave_the_chain_vacuous(tmp_path: Path) -> No
     assert proof.theorem.startswith("Not proved")
 
 
+@pytest.mark.slow
 def test_a_limit_leaves_the_chain_unresolved_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     path, store = str(edited(tmp_path, {}, last=1)), tmp_path / "store"
     hurried = prove_chain(path, store=store, limits=Limits(seconds=0.001))

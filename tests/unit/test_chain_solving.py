@@ -73,6 +73,7 @@ def test_the_mechanism_changes_with_its_area(areas: str, mechanism: int) -> None
     assert solved.chain.last.assignment["mechanism"] == mechanism
 
 
+@pytest.mark.slow
 def test_each_step_says_what_it_did() -> None:
     steps = solve_chain("gemm", "chain", "M=1024,N=1024,K=1024").chain.steps
     assert [s.name for s in steps] == [

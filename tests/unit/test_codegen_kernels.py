@@ -156,6 +156,7 @@ def test_denormals_stay_after_loading(packed: Library) -> None:
     assert c[0, 0] == np.float32(2.0) ** -140
 
 
+@pytest.mark.slow
 def test_nothing_is_left_when_the_library_is_closed(tmp_path: Path) -> None:
     program = """\
   par grid (i, j) in ceil(M/T), ceil(N/T):

@@ -81,6 +81,7 @@ def test_softmax_is_right_to_the_last_column_and_no_further(
         assert np.isnan(padded[:, shape[1] :].astype(np.float32)).all()
 
 
+@pytest.mark.slow
 def test_a_row_with_nan_is_nan_and_the_others_are_not(tmp_path: Path) -> None:
     operator = Operator(load("softmax_rows")[1], {"Rr": 1, "L": 8, "St": 0}, tmp_path)
     x = np.random.default_rng(1).standard_normal((4, 40)).astype(np.float32)

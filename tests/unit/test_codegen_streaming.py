@@ -83,6 +83,7 @@ def test_only_the_output_is_streamed_and_a_fence_ends_the_phase(name: str) -> No
     assert "fw_stream" not in emit_c(template, {**WIDE, "St": 0}, isa).source
 
 
+@pytest.mark.slow
 def test_an_apply_on_memory_streams_too_and_other_numbers_do_not(tmp_path: Path) -> None:
     template = parse(Source("t.fw", COPY))
     x = np.arange(7 * 45, dtype=np.float32).reshape(7, 45)

@@ -8,6 +8,7 @@ from pathlib import Path
 import diagnosed_runs as runs
 import pytest
 
+from effort import thinned
 from formwright.flow.diagnosis import diagnose
 from formwright.flow.diagnosis_costs import shares_of
 from formwright.flow.diagnosis_data import Case, Excluded, Outside
@@ -68,7 +69,8 @@ def test_an_outside_design_within_the_noise_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "factor"), [("issue_cycles", 6), ("load_cycles", 30), ("store_cycles", 30)]
+    ("name", "factor"),
+    thinned([("issue_cycles", 6), ("load_cycles", 30), ("store_cycles", 30)]),
 )
 def test_a_wrong_coefficient_is_prediction(name: str, factor: int) -> None:
     true = runs.defaults(GEMM)[name] * factor
@@ -86,6 +88,7 @@ def test_a_wrong_coefficient_is_prediction(name: str, factor: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "factor"), [("pack_cycles", 20), ("fork_cycles", 30)])
+@pytest.mark.slow
 def test_a_wrong_coefficient_that_costs_nothing_is_no_cause(name: str, factor: int) -> None:
     """The choice stays the best one, however wrong its predicted time."""
     true = runs.defaults(GEMM)[name] * factor
@@ -126,6 +129,7 @@ def test_a_term_that_the_cost_lacks_is_a_missing_wall() -> None:
     assert unnamed[0].action == "measure"
 
 
+@pytest.mark.slow
 def test_three_designs_do_not_tell_a_missing_wall() -> None:
     def slow(a: Mapping[str, int]) -> float:
         return machine()(a) * (1 + (a["Kc"] * a["Mr"]) % 3)
@@ -267,6 +271,7 @@ def test_times_of_a_slow_hour_are_brought_back(tmp_path: Path) -> None:
     setting.journal.close()
 
 
+@pytest.mark.slow
 def test_what_is_only_open_by_the_roofs_comes_last(tmp_path: Path) -> None:
     setting = runs.setting_of(tmp_path, ["packed_gemm"])
     picked = runs.spread_out(solve(GEMM, VALUES, limit=512), 5)

@@ -44,6 +44,7 @@ def _oracle(rule: Callable[[Point], bool]) -> tuple[Callable[[Point], Verdict], 
     st.tuples(*[st.sampled_from((-1, 0, 1))] * 3),
     st.integers(-3, 3),
 )
+@pytest.mark.slow
 def test_any_single_half_space_with_small_coefficients_is_found(
     coefficients: tuple[int, int, int], bound: int
 ) -> None:

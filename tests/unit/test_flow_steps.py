@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import replay_systems as systems
 
 from formwright.base.source import Source
@@ -20,6 +21,7 @@ def test_a_fault_of_a_step_is_refuted_by_a_run(tmp_path: Path) -> None:
     assert all(c.interleaving is not None for c in reached)
 
 
+@pytest.mark.slow
 def test_a_failed_certificate_says_whether_the_relation_is_wrong_or_weak() -> None:
     source = load_source("src/formwright/chains/gemm/1_reduction_partition.fw")
     weak = source.text.replace(" and part = (if qa", " and part <= (if qa")

@@ -121,7 +121,8 @@ def test_growth_says_what_the_population_was_worth(tmp_path: Path) -> None:
     page = growth_page(folder)
     well_formed(page)
     assert page.answer[0].startswith("Of 2 problems, 1 drew templates")
-    assert "came 2.00 times as soon" in page.answer[1]
+    assert "took 0.50 times the seconds" in page.answer[1]
+    assert "is 1.00 times as fast" in page.answer[1]
     assert "1.20 times as fast" in page.answer[2]
     assert "0 of 1 of the 95 % intervals hold 1" in page.answer[2]
     rows = of_kind(page, Table, "The first kernel").rows

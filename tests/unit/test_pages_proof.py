@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from formwright.flow.subjects import SHIPPED
 from formwright.proof.grounds import Alone, grounds_path, read_grounds
 from formwright.report.page import Drawing, Graph
@@ -45,6 +47,7 @@ def test_unresolved_is_never_told_as_proved(tmp_path: Path) -> None:
     assert not [c for c in cells(page) if c.evidence == "proved"]
 
 
+@pytest.mark.slow
 def test_what_an_obligation_rests_on_is_what_is_kept_for_it() -> None:
     """Against the certificates that ship: each kind of ground, and none for what has none."""
     seen = set()

@@ -30,6 +30,7 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]
     return status, json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_from_texts_to_another_store(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

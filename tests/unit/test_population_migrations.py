@@ -177,6 +177,7 @@ def test_a_step_that_fails_leaves_the_old_store(
     assert open_population(old_file).counts()["entries"] == 3
 
 
+@pytest.mark.slow
 def test_who_opens_a_store_of_now_does_not_load_the_library_of_steps(tmp_path: Path) -> None:
     code = (
         "import sys; from formwright.population import open_population;"

@@ -95,6 +95,7 @@ def test_edits_at_lines_that_were_named_come_first() -> None:
     assert firsts[1] == line
 
 
+@pytest.mark.slow
 def test_what_is_refuted_says_which_edits_come_first() -> None:
     template = load("shared_memory_tiling")[1]
     assert ranked(template, Hints(frozenset({"lifetime"}), frozenset()))[0].family == "order"
@@ -122,6 +123,7 @@ def test_linear_conditions_are_different_and_the_weakest_come_first() -> None:
     assert rates == sorted(rates, reverse=True)
 
 
+@pytest.mark.slow
 def test_the_screen_refutes_what_is_wrong_and_passes_what_is_right() -> None:
     wrong = altered(SOFTMAX, "top[r] max= big[r,l]\n", "\n")
     screen = Screen(wrong, 4.0)

@@ -57,6 +57,7 @@ def test_a_slip_is_repaired(name: str, tmp_path: Path) -> None:
     assert mended.proofs >= 1
 
 
+@pytest.mark.slow
 def test_the_proof_has_the_last_word() -> None:
     """Nothing is a repair that ``prove`` does not prove, however right it looks to runs."""
     asked: list[Template] = []

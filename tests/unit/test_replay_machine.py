@@ -217,6 +217,7 @@ def asynchronous(wait_first: bool) -> Template:
 
 
 @pytest.mark.parametrize("wait_first", thinned([False, True], 2))
+@pytest.mark.slow
 def test_p9_groups_in_flight(wait_first: bool) -> None:
     """``wait G`` with G <= P (load, wait, barrier) and G <= P-1 (wait, barrier, load)."""
     template = asynchronous(wait_first)

@@ -70,6 +70,7 @@ def test_the_race_of_figure_7_in_its_words() -> None:
     assert found.trace[5].startswith("with M = 2, N = 2, K = 40, Tm = 16, Tn = 16, Tk = 8: ")
 
 
+@pytest.mark.slow
 def test_a_claim_about_a_safe_point_is_not_believed() -> None:
     for condition in ("lifetime", "readiness", "race"):
         assert replay(weak(), claim(condition, S=3), seconds=0.3) is None

@@ -180,6 +180,7 @@ def same_but_for_names(one: Template, other: Template) -> bool:
     return mine[0] == theirs[0]
 
 
+@pytest.mark.slow
 def test_renamed_throughout_is_the_same() -> None:
     template = inlined(edited(DIRECT))
     text = re.sub(r"\bacc\b", "total", re.sub(r"\bJb\b", "strip", DIRECT))
@@ -199,6 +200,7 @@ def test_renamed_throughout_is_the_same() -> None:
     assert all(o.reused for o in again.obligations if o.group == "K2")
 
 
+@pytest.mark.slow
 def test_a_renamed_decision_takes_its_premises_along() -> None:
     database = Database(None, "test")
     proved(database, edited(TILING))
@@ -225,6 +227,7 @@ def test_two_names_in_each_others_place_are_not_the_same() -> None:
     assert not same_but_for_names(swapped, template)
 
 
+@pytest.mark.slow
 def test_a_node_falls_with_a_core_that_it_rests_on() -> None:
     """Theorem 2: what an audit took away carries nothing any more."""
     database = Database(None, "test")

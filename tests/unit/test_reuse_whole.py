@@ -75,6 +75,7 @@ def test_a_changed_byte_of_a_row_is_not_believed(tmp_path: Path) -> None:
     assert again.queries > 20
 
 
+@pytest.mark.slow
 def test_a_definition_counts_though_its_symbol_kept_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,6 +140,7 @@ def test_a_statement_that_never_runs_is_vacuous() -> None:
 
 
 @pytest.mark.parametrize("panel", ["Nr", pytest.param("Mr", marks=SLOW)])
+@pytest.mark.slow
 def test_the_packed_product_needs_its_divisibility(panel: str) -> None:
     """A panel that does not divide its block writes some cells twice: 100 and 8, say."""
     packed = load("packed_gemm")[1]

@@ -144,6 +144,7 @@ def test_no_storage_is_named_like_one_in_sight() -> None:
         sites_of((twice,), template.globals)
 
 
+@pytest.mark.slow
 def test_squares_are_not_doubled_squares() -> None:
     """No solver decides it; the time of an obligation is over and that is said."""
     template = product("where M*M = 2*N*N")

@@ -44,6 +44,7 @@ LARGE = template(
 """Ten decisions and 4.3 M points; one term is a product over eight of them."""
 
 
+@pytest.mark.slow
 def test_a_large_template_by_both_methods() -> None:
     found = solve(LARGE, {}, "enumerate")
     assert found.note.endswith("of 4320000 points were enumerated")

@@ -43,6 +43,7 @@ def test_it_says_what_the_contract_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", thinned(list(CONTRACTS), 3))
+@pytest.mark.slow
 def test_it_is_proved_for_all_extents(name: str) -> None:
     for template in plain_templates(CONTRACTS[name], f"{name}_plain"):
         proof = prove(template)

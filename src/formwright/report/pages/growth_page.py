@@ -87,11 +87,13 @@ def _answer(problems: Sequence[Data]) -> tuple[str, ...]:
         f"Of {counted(len(problems), 'problem')}, {len(drew)} drew templates that earlier ones had"
         " left in the population."
     ]
-    sooner = [v for p in drew if (v := _gain(p, "first_seconds")) is not None]
-    if sooner:
+    later = [1 / v for p in drew if (v := _gain(p, "first_seconds"))]
+    faster = [v for p in drew if (v := _gain(p, "first_latency"))]
+    if later and faster:
         found.append(
-            f"There the first kernel that holds came {median(sooner):.2f} times as soon as without"
-            f" the population in the median ({min(sooner):.2f} to {max(sooner):.2f}; measured)."
+            f"There the first kernel that holds took {_middle_of(later)} times the seconds that it"
+            f" took without the population, and is {_middle_of(faster)} times as fast as the first"
+            " one without it (medians over the problems; measured)."
         )
     finals = [p["ratio"] for p in drew if p["ratio"] is not None]
     if finals:
@@ -110,6 +112,11 @@ def _answer(problems: Sequence[Data]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _middle_of(values: Sequence[float]) -> str:
+    least, most = min(values), max(values)
+    return f"{median(values):.2f}" + (f" ({least:.2f} to {most:.2f})" if least < most else "")
+
+
 def _facts(kept: Kept, result: Data) -> Facts:
     return Facts(
         (
@@ -126,16 +133,18 @@ def _facts(kept: Kept, result: Data) -> Facts:
     )
 
 
-def _series(kept: Kept, problems: Sequence[Data], name: str) -> tuple[Series, ...]:
+def _series(
+    kept: Kept, problems: Sequence[Data], name: str, unit: str, scale: float
+) -> tuple[Series, ...]:
     found = []
     for arm in ARMS:
         points = []
         for at, problem in enumerate(problems, start=1):
-            values = _values(problem, arm, name)
+            values = [v * scale for v in _values(problem, arm, name)]
             if not values:
                 continue
             entry = _middle(problem, arm, name)
-            label = f"{problem['problem']['name']}: {spread(values, 3)}"
+            label = f"{problem['problem']['name']}: {spread(values, 3)} {unit}"
             points.append(
                 Point(float(at), median(values), label, min(values), max(values), kept.entry(entry))
             )
@@ -153,15 +162,13 @@ def _numbered(problems: Sequence[Data]) -> str:
 def _first(kept: Kept, problems: Sequence[Data]) -> Section:
     axis = Axis("problem", low=0.5, high=len(problems) + 0.5)
     charts: list[Block] = []
-    for title, name, unit in (
-        ("When the first kernel held", "first_seconds", "s"),
-        ("The first kernel's time for a call", "first_latency", "s"),
+    for title, says, name, unit, scale in (
+        ("When the first kernel held", "time until then", "first_seconds", "s", 1.0),
+        ("The first kernel's time for a call", "time of a call", "first_latency", "µs", MICRO),
     ):
-        series = _series(kept, problems, name)
+        series = _series(kept, problems, name, unit, scale)
         if series:
-            y = Axis(
-                "time until then" if name == "first_seconds" else "time of a call", unit, "log"
-            )
+            y = Axis(says, unit, "log")
             charts.append(Chart(title, _numbered(problems), axis, y, series))
     columns = (
         Column("problem"),
