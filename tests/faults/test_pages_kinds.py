@@ -1,5 +1,6 @@
 """Every kind of report, of real runs and of the studies that are kept here, in a browser."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ KEPT = {
     "codesign": STUDIES / "gemmini-bert" / "2026-11-30",
     "methods": STUDIES / "gemmini-bert" / "2026-11-30-methods",
     "white-black": STUDIES / "white-black" / "2026-11-30",
+    "transfer": STUDIES / "transfer" / "2026-11-30",
+    "growth": STUDIES / "growth" / "2026-11-30",
 }
 
 
@@ -35,6 +38,11 @@ def test_every_kind_of_report_is_whole_readable_and_accessible(
     proof = tmp_path / "proof.json"
     proof.write_text(capsys.readouterr().out)
     subjects = {"run": out, "artifact": artifact, "proof": "packed_gemm", "refuted": proof}
+    # Two runs side by side, and the composition of a chain's steps.
+    several = tmp_path / "several"
+    for name in ("one", "two"):
+        shutil.copytree(out, several / name)
+    subjects |= {"several": several, "chain": "gemm"}
     subjects |= KEPT | ({"population": population} if population.exists() else {})
     with chromium() as browser:
         for kind, subject in subjects.items():

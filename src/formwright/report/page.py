@@ -58,6 +58,10 @@ class Column:
     unit: str = ""
     number: bool = False
 
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError("a column without a name says nothing to who hears the page")
+
 
 @dataclass(frozen=True, slots=True)
 class Table:

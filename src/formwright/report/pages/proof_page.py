@@ -271,7 +271,7 @@ def _steps(
     return Table(
         title="Steps",
         columns=(
-            Column("", number=True),
+            Column("order", number=True),
             Column("step"),
             Column("obligations", number=True),
             Column("verdict"),
