@@ -5,14 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from formwright.flow.subjects import SHIPPED, grounds_folder
-from formwright.proof.grounds import (
-    Agreement,
-    Alone,
-    Ground,
-    grounds_path,
-    read_grounds,
-)
 from formwright.report.page import (
     Block,
     Cell,
@@ -27,6 +19,7 @@ from formwright.report.page import (
     Text,
 )
 from formwright.report.pages.entries import items, mapping, number, words
+from formwright.report.pages.resting import kept_resting
 from formwright.report.pages.units import count_cell
 
 EVIDENCE: Final = ("proved", "bounded", "tested", "measured", "simulated", "modelled")
@@ -54,9 +47,15 @@ class Condition:
     counterexample: Mapping[str, Any]
 
 
-def conditions_of(proof: Mapping[str, Any]) -> tuple[Condition, ...]:
-    """The obligations of the JSON of a proof, each with the ground that is kept for it here."""
-    resting = _resting(words(proof, "digest"))
+def conditions_of(
+    proof: Mapping[str, Any], known: Mapping[str, str] | None = None
+) -> tuple[Condition, ...]:
+    """The obligations of the JSON of a proof, each with the ground that is kept for it here.
+
+    ``known``: the grounds by obligation, for a part of a chain that is no template.
+    """
+    kept = kept_resting(words(proof, "digest"))
+    resting = {o.name: said for o, said in kept} if known is None else known
     solver = words(proof, "solver") or "the solver"
     found = []
     for o in map(mapping, items(proof.get("obligations"))):
@@ -111,32 +110,6 @@ def verdict_of(proof: Mapping[str, Any]) -> str:
     if told != "proved" or verdicts == {"proved"}:
         return told
     return next((v for v in ("refuted", "vacuous") if v in verdicts), "unresolved")
-
-
-def _resting(digest: str) -> dict[str, str]:
-    """By obligation, what the kept grounds of this very template say; nothing is checked here."""
-    if not digest.isalnum():
-        return {}
-    for folder in (grounds_folder(), SHIPPED):
-        grounds = read_grounds(grounds_path(folder, digest, "")).grounds
-        if grounds is not None and grounds.subject.digest == digest:
-            return {
-                o.name: _weakest([grounds.grounds.get(q) for q in o.queries], grounds.subject.first)
-                for o in grounds.obligations
-            }
-    return {}
-
-
-def _weakest(grounds: Sequence[Ground | None], first: str) -> str:
-    if not grounds:
-        return "a comparison of content"
-    alone = [g for g in grounds if isinstance(g, Alone) or g is None]
-    if alone:
-        return f"{first} alone"
-    second = next((g for g in grounds if isinstance(g, Agreement)), None)
-    if second is not None:
-        return f"two solvers, {first} and {second.second}"
-    return "a certificate"
 
 
 def condition_blocks(

@@ -9,7 +9,9 @@ from typing import Any, Final
 from formwright import __version__
 from formwright.flow.chain_proving import prove_chain
 from formwright.flow.proving import prove_template
+from formwright.ir.chain import Chain
 from formwright.lang.chain_sources import names_chain
+from formwright.lang.chains import load_chain
 from formwright.lang.sources import load_source
 from formwright.report.page import (
     Block,
@@ -23,6 +25,7 @@ from formwright.report.page import (
     Table,
     Text,
 )
+from formwright.report.pages.chain_grounds import composition_resting, shipped_chain
 from formwright.report.pages.conditions import (
     Condition,
     condition_blocks,
@@ -47,7 +50,7 @@ def proof_file_page(file: Path) -> Page:
     """The page of what ``prove NAME --json`` wrote. Raises ``InputError`` for another file."""
     whole = read_json(file)
     if "chain" in whole:
-        return _chain_page(whole, file.name, ())
+        return _chain_page(whole, file.name, (), shipped_chain(whole))
     return _template_page(whole, file.name, ())
 
 
@@ -55,7 +58,7 @@ def proved_page(name: str, progress: Callable[[str], None] = lambda _: None) -> 
     """The page of a template or a chain: proved now, or as it is kept. Raises ``InputError``."""
     if names_chain(name):
         proved = prove_chain(name, progress=progress)
-        return _chain_page(proved.as_json(), f"{Path(name).stem}.json", ())
+        return _chain_page(proved.as_json(), f"{Path(name).stem}.json", (), load_chain(name))
     proof = prove_template(name, progress=progress).as_json()
     source = load_source(name)
     text = Source(source.name, source.text, "fw")
@@ -163,7 +166,9 @@ def _open_section(found: tuple[Condition, ...]) -> Section | None:
     return Section("open", "What is not proved", (table,))
 
 
-def _chain_page(whole: Mapping[str, Any], file: str, more: tuple[Block, ...]) -> Page:
+def _chain_page(
+    whole: Mapping[str, Any], file: str, more: tuple[Block, ...], chain: Chain | None
+) -> Page:
     book = Book((), file)
     steps = [mapping(s) for s in items(whole.get("steps"))]
     composition = mapping(whole.get("composition"))
@@ -179,7 +184,10 @@ def _chain_page(whole: Mapping[str, Any], file: str, more: tuple[Block, ...]) ->
     parts.append(
         (
             "composition",
-            conditions_of({**composition, "solver": solver}),
+            conditions_of(
+                {**composition, "solver": solver},
+                None if chain is None else composition_resting(chain),
+            ),
             book.part(file, whole, "composition"),
         )
     )
