@@ -37,7 +37,7 @@ from formwright.flow.study_tasks import SEARCHERS, TASKS, TOLD, Budget, Plan, ch
 from formwright.flow.study_templates import template_of
 from formwright.flow.study_workers import run_jobs
 from formwright.lang import load
-from formwright.report.study_white_black import summary, write_white_black
+from formwright.report.study_white_black import report_text, summary, write_white_black
 from listeners import Heard, Silent
 
 CALLS: list[str] = []
@@ -292,6 +292,17 @@ def test_the_same_kernel_is_even_and_no_advantage() -> None:
     assert standing_of("a", "b", None) is None
     assert not task("one", row("random", 1.0, "even")).ahead
     assert task("one", row("random", 1.0, "even")).near
+
+
+def test_an_advantage_within_the_noise_reads_as_one() -> None:
+    unsure = Row("random", (), None, Spread(1.1, 0.9, 1.2), "ahead")
+    lost = Row("optuna-tpe", (), None, Spread(0.9, 0.8, 1.0), "behind")
+    sure = Row("evolution", (), None, Spread(1.1, 1.01, 1.2), "ahead")
+    same = Row("copied", (), None, Spread(1.0, 1.0, 1.0), "even")
+    tasks = (task("one", unsure, lost, sure, same),)
+    lines = report_text(WhiteBlack("c", 1, 5, 12, 60.0, tasks, 0, "", 0.0)).splitlines()
+    said = [line.split("|")[-2].strip() for line in lines if line.startswith("| ")][2:]
+    assert said == ["ahead, not told apart", "behind, not told apart", "ahead", "even"]
 
 
 def test_the_claim_needs_four_of_five_ahead_and_none_far_behind() -> None:

@@ -56,8 +56,16 @@ def _cells(row: Row) -> tuple[str, ...]:
         "-" if row.seconds is None else _micro(row.seconds),
         "" if ratio is None else f"{ratio.median:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]",
         f"{middle}, {spent:.0f} s",
-        row.standing or ("not run" if row.note.startswith("not run") else ""),
+        _standing(row),
     )
+
+
+def _standing(row: Row) -> str:
+    """Of the median; where the interval holds 1, that says little, and must not read as more."""
+    if row.standing is None:
+        return "not run" if row.note.startswith("not run") else ""
+    unsure = row.ratio is not None and row.ratio.low <= 1 <= row.ratio.high
+    return row.standing + (", not told apart" if unsure and row.standing != "even" else "")
 
 
 def _micro(seconds: Spread) -> str:
