@@ -99,7 +99,7 @@ def run_growth(plan: GrowthPlan, out: Path, listener: Listener) -> GrowthStudy:
                 Grown(plan.problems[n], tuple(g.runs), paired(g.without, g.with_))
                 for n, g in grown.items()
             ),
-            journal=str(out / "journal.jsonl"),
+            journal="journal.jsonl",
             seconds=monotonic() - start,
         )
 

@@ -66,7 +66,7 @@ def run_transfer(plan: TransferPlan, out: Path, listener: Listener) -> TransferS
             threads=plan.threads,
             repeats=plan.repeats,
             rows=tuple(rows),
-            journal=str(out / "journal.jsonl"),
+            journal="journal.jsonl",
             seconds=monotonic() - start,
         )
 

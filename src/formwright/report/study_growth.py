@@ -9,7 +9,7 @@ from rich.console import Console
 
 from formwright.base.files import write_json, write_text
 from formwright.flow.growth_results import Arm, Grown, GrowthStudy, Ran
-from formwright.flow.study_results import Spread, spread
+from formwright.flow.study_results import Spread
 from formwright.report.codesign_files import csv_text
 from formwright.report.tables import print_table, print_title
 
@@ -50,7 +50,8 @@ def _gain(grown: Grown, name: str) -> float | None:
 
 
 def _figure(grown: Grown, arm: Arm, name: str) -> Spread | None:
-    return spread([v for r in grown.of(arm) if (v := getattr(r, name)) is not None])
+    values = [v for r in grown.of(arm) if (v := getattr(r, name)) is not None]
+    return Spread(median(values), min(values), max(values)) if values else None
 
 
 def _cells(grown: Grown) -> tuple[str, ...]:
