@@ -1,8 +1,9 @@
 /* The fixed thread runtime: a pool of pinned workers, fork and join over a range of agents.
  *
  * A job is a phase over [0, count); workers take chunks of it from one counter. Idle workers spin
- * for a while, then sleep on a futex, so a call after a pause costs one wake-up. With one
- * thread no worker is made. One caller at a time has the pool; a second one runs alone. */
+ * for a while, then sleep on a futex, so a call after a pause costs one wake-up. No worker stays on
+ * the processor that the caller has moved to. With one thread no worker is made. One caller at a
+ * time has the pool; a second one runs alone. */
 typedef void (*fw_phase)(int64_t lo, int64_t hi, int32_t agent, const void *env);
 
 enum { FW_MOST_THREADS = 256, FW_SPINS = 4000 };
@@ -15,6 +16,7 @@ typedef struct {
 static struct {
     fw_worker workers[FW_MOST_THREADS];
     int32_t made;           /* workers that exist */
+    int32_t home;           /* the processor that is left to the caller */
     pid_t owner;            /* the process that made them: a forked child has none */
     int stop;
     _Atomic int32_t busy;   /* a caller has the pool */
@@ -65,10 +67,6 @@ static uint32_t fw_await_round(uint32_t seen) {
 
 static void *fw_work(void *given) {
     const fw_worker *self = given;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(self->cpu, &set);
-    if (self->cpu >= 0) pthread_setaffinity_np(pthread_self(), sizeof set, &set);
     uint32_t seen = 0;
     for (;;) {
         seen = fw_await_round(seen);
@@ -79,16 +77,37 @@ static void *fw_work(void *given) {
 }
 
 /* A processor for a worker: the allowed ones in turn, that of the caller last; -1 when unknown. */
-static int32_t fw_choose_cpu(int32_t agent) {
+static int32_t fw_choose_cpu(int32_t agent, int32_t here) {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
-    const int32_t total = CPU_COUNT(&allowed), here = sched_getcpu();
+    const int32_t total = CPU_COUNT(&allowed);
     if (total < 2) return -1;
     int32_t rank = (agent - 1) % total;
     for (int32_t turn = 0; turn < 2; turn++)
         for (int32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
             if (CPU_ISSET(cpu, &allowed) && (cpu == here) == (turn == 1) && rank-- == 0) return cpu;
     return -1;
+}
+
+static void fw_pin(fw_worker *worker, int32_t cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (cpu < 0 || cpu >= CPU_SETSIZE) return;
+    CPU_SET(cpu, &set);
+    if (pthread_setaffinity_np(worker->thread, sizeof set, &set) == 0) worker->cpu = cpu;
+}
+
+/* A caller that was moved onto a worker's processor would only take turns with it: that worker
+ * goes where the caller was. */
+static void fw_part(void) {
+    const int32_t here = sched_getcpu();
+    if (here < 0 || here == fw_pool.home) return;
+    for (int32_t i = 0; i < fw_pool.made; i++)
+        if (fw_pool.workers[i].cpu == here) {
+            fw_pin(&fw_pool.workers[i], fw_pool.home);
+            break;
+        }
+    fw_pool.home = here;
 }
 
 static void fw_signal(void) {
@@ -113,13 +132,15 @@ static int32_t fw_grow(int32_t threads) {
     }
     if (fw_pool.made == 0) {
         fw_pool.stop = 0;
+        fw_pool.home = sched_getcpu();
         atomic_store(&fw_pool.round, 0);
     }
     while (fw_pool.made + 1 < threads && fw_pool.made + 1 < FW_MOST_THREADS) {
         fw_worker *worker = &fw_pool.workers[fw_pool.made];
         worker->agent = fw_pool.made + 1;
-        worker->cpu = fw_choose_cpu(worker->agent);
+        worker->cpu = -1;
         if (pthread_create(&worker->thread, NULL, fw_work, worker) != 0) break;
+        fw_pin(worker, fw_choose_cpu(worker->agent, fw_pool.home));
         fw_pool.made++;
     }
     return fw_min(threads, fw_pool.made + 1);
@@ -152,6 +173,7 @@ static void fw_parallel(fw_phase phase, const void *env, int64_t count, int32_t 
     fw_pool.threads = threads;
     atomic_store_explicit(&fw_pool.next, 0, memory_order_relaxed);
     atomic_store_explicit(&fw_pool.running, fw_pool.made, memory_order_relaxed);
+    fw_part();
     fw_signal();
     fw_take(0);
     for (int64_t spin = 0; atomic_load_explicit(&fw_pool.running, memory_order_acquire) > 0; spin++) {
