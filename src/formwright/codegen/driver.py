@@ -13,7 +13,7 @@ from formwright.ir.program import Stmt
 
 ABI = 1
 ALIGN = 64
-SMALL_WORK = 200_000
+SMALL_WORK = 50_000
 """Below so many points of the workload's loops a second thread costs more than it does."""
 
 
