@@ -94,6 +94,10 @@ def fault_of(page: str, target: str) -> str | None:
         return f"{target} is not in the repository"
     if not file.resolve().is_relative_to(ROOT):
         return f"{target} is outside the repository"
+    if page != "README.md" and file.is_dir() and not folder_pages(file):
+        return f"{target} is a folder without a page: link to a file of it"
+    if page != "README.md" and file.is_file() and file.stat().st_size > LARGEST_FILE:
+        return f"{target} is larger than {LARGEST_FILE} bytes, too large to stand beside the pages"
     if anchor and (file.suffix != ".md" or anchor not in anchors(file.resolve())):
         return f"{path or page} has no heading, or more than one, called #{anchor}"
     return None
@@ -130,7 +134,7 @@ def moved(page: str, known: dict[str, str], wanted: set[str]) -> Callable[[str],
         path, mark, anchor = target.partition("#")
         file = ((ROOT / page).parent / path).resolve().relative_to(ROOT).as_posix()
         if (ROOT / file).is_dir():
-            file = folder_page(file)
+            file = f"{file}/{folder_pages(ROOT / file)[0]}"
         place = known.get(file)
         if place is None and file.startswith("docs/"):
             place = file.removeprefix("docs/")
@@ -144,12 +148,9 @@ def moved(page: str, known: dict[str, str], wanted: set[str]) -> Callable[[str],
     return link
 
 
-def folder_page(folder: str) -> str:
-    """The page that stands for a folder."""
-    for name in ("index.md", "README.md"):
-        if (ROOT / folder / name).exists():
-            return f"{folder}/{name}"
-    raise SystemExit(f"{folder} is linked to and has no page: link to a file of it")
+def folder_pages(folder: Path) -> list[str]:
+    """The pages that may stand for a folder: one, or none."""
+    return [name for name in ("index.md", "README.md") if (folder / name).exists()][:1]
 
 
 def staged(text: str, link: Callable[[str], str]) -> str:
@@ -208,8 +209,6 @@ def stage() -> None:
         (source / place).write_text(staged(text, moved(page, known, wanted)), encoding="utf-8")
     for file in sorted(wanted):
         place = file.removeprefix("docs/") if file.startswith("docs/") else f"files/{file}"
-        if (ROOT / file).stat().st_size > LARGEST_FILE:
-            raise SystemExit(f"{file} is linked to and larger than {LARGEST_FILE} bytes")
         (source / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / file, source / place)
     for own in ("zensical.toml", "roles.py"):

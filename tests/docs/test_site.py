@@ -62,7 +62,10 @@ def test_a_link_that_leads_nowhere_is_found() -> None:
     assert stage.fault_of(page, "start.md#this-machine") is not None
     assert stage.fault_of(page, "nowhere.md") is not None
     assert stage.fault_of(page, "../../outside.md") is not None
+    assert stage.fault_of(page, "../src/formwright/templates") is not None
+    assert stage.fault_of("README.md", "src/formwright/templates") is None
     assert stage.fault_of(page, "chips.md#this-machine") is None
+    assert stage.fault_of(page, "decisions/../../studies/growth/2026-11-30") is None
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
