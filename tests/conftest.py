@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """What was imported and collected stays: looking through it again and again takes a tenth."""
+    """What was imported and collected stays: no collection of garbage looks through it again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

@@ -94,7 +94,7 @@ def fault_of(page: str, target: str) -> str | None:
         return f"{target} is not in the repository"
     if not file.resolve().is_relative_to(ROOT):
         return f"{target} is outside the repository"
-    if page != "README.md" and file.is_dir() and not folder_pages(file):
+    if page != "README.md" and file.is_dir() and folder_page(file) is None:
         return f"{target} is a folder without a page: link to a file of it"
     if page != "README.md" and file.is_file() and file.stat().st_size > LARGEST_FILE:
         return f"{target} is larger than {LARGEST_FILE} bytes, too large to stand beside the pages"
@@ -134,7 +134,7 @@ def moved(page: str, known: dict[str, str], wanted: set[str]) -> Callable[[str],
         path, mark, anchor = target.partition("#")
         file = ((ROOT / page).parent / path).resolve().relative_to(ROOT).as_posix()
         if (ROOT / file).is_dir():
-            file = f"{file}/{folder_pages(ROOT / file)[0]}"
+            file = f"{file}/{folder_page(ROOT / file)}"
         place = known.get(file)
         if place is None and file.startswith("docs/"):
             place = file.removeprefix("docs/")
@@ -148,9 +148,9 @@ def moved(page: str, known: dict[str, str], wanted: set[str]) -> Callable[[str],
     return link
 
 
-def folder_pages(folder: Path) -> list[str]:
-    """The pages that may stand for a folder: one, or none."""
-    return [name for name in ("index.md", "README.md") if (folder / name).exists()][:1]
+def folder_page(folder: Path) -> str | None:
+    """The page that stands for a folder, if it has one."""
+    return next((name for name in ("index.md", "README.md") if (folder / name).exists()), None)
 
 
 def staged(text: str, link: Callable[[str], str]) -> str:

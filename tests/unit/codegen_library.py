@@ -83,3 +83,15 @@ def inputs(m: int, n: int, k: int, seed: int = 0, pad: int = 3) -> tuple[Array, 
     a = random.integers(-4, 5, (m, k + pad)).astype(np.float32)[:, :k]
     b = random.integers(-4, 5, (k, n + pad)).astype(np.float32)[:, :n]
     return a, b, np.full((m, n + pad), np.nan, np.float32)
+
+
+def check(library: Library, m: int, n: int, k: int, threads: int, ahead: bool = False) -> None:
+    """A product of whole numbers is exact, and nothing else was written to."""
+    a, b, out = inputs(m, n, k)
+    c = out[:, :n]
+    before = a.copy(), b.copy()
+    assert library.call(a, b, c, threads, ahead) == 0
+    assert np.array_equal(c, before[0] @ before[1])
+    assert np.isnan(out[:, n:]).all(), "a cell beyond the row was written"
+    assert np.array_equal(a, before[0])
+    assert np.array_equal(b, before[1])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from codegen_library import SMALL, Library, built, inputs, template_of
+from codegen_library import SMALL, Library, built, check, inputs, template_of
 
 SHAPES = [
     (1, 1, 1),
@@ -64,17 +64,6 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     if compiler is not None and shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
     return built_once(request.param, tmp_path_factory.getbasetemp())
-
-
-def check(library: Library, m: int, n: int, k: int, threads: int, ahead: bool = False) -> None:
-    a, b, out = inputs(m, n, k)
-    c = out[:, :n]
-    before = a.copy(), b.copy()
-    assert library.call(a, b, c, threads, ahead) == 0
-    assert np.array_equal(c, before[0] @ before[1])
-    assert np.isnan(out[:, n:]).all(), "a cell beyond the row was written"
-    assert np.array_equal(a, before[0])
-    assert np.array_equal(b, before[1])
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))

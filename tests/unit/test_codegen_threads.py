@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from codegen_library import Library, built, template_of
-from test_codegen_kernels import check
+from codegen_library import Library, built, check, template_of
 
 CORES = sorted(os.sched_getaffinity(0))
 PROGRAM = """\

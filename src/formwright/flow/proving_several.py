@@ -34,7 +34,8 @@ class Several:
         return all(p.verdict == "proved" for p in self.proofs.values())
 
     def as_json(self) -> dict[str, Any]:
-        """Stable keys of ``formwright prove A B --json``; ``lost``: attempts."""
+        """Stable keys of ``formwright prove A B --json``; ``lost``: attempts that
+        came to nothing."""
         return {
             "schema": 1,
             "held": self.held,

@@ -49,7 +49,7 @@ class Sanitizer:
 MEMORY: Final = Sanitizer(
     "address and undefined behaviour",
     (
-        # Nothing that the source does is left out, and it compiles in a third of the time of -O1.
+        # Nothing that the source does is left out, and it compiles in half of the time of -O1.
         "-O0",
         "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all",
