@@ -34,8 +34,9 @@ def test_prove_prints_the_theorem(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.slow
 def test_prove_of_a_fault_names_the_step(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # a narrower table folds the words
     path = str(edited(tmp_path, {"1": {"KT = ceil(K/Tk)": "KT = K // Tk"}}, last=2))
     assert run(["prove", path]) == 1
     shown = capsys.readouterr().out
