@@ -5,9 +5,10 @@
     python benchmarks/reuse.py --json
 
 Full checking parses and proves each text with nothing kept; reuse begins with an empty store on
-disk and pays for all of its work: looking up, parsing what is new, cores, seals, writes. The
-limit is what proving takes of just those obligations that a kept proof does not answer, without
-a store and without reading the text.
+disk and pays for all of its work: looking up, parsing what is new, cores, seals, writes. Each way
+has a process of its own, so that neither finds work of the other in its memory. The limit is
+what proving takes of just those obligations that a kept proof does not answer, without a store
+and without reading the text.
 
 Exit status 0: every floor holds and every verdict is the same.
 """
@@ -16,24 +17,18 @@ import argparse
 import json
 import sys
 import tempfile
-import time
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from histories import HISTORY, Version, load_history
-
-from formwright.base.source import Source
-from formwright.flow.proving import prove, prove_source
-from formwright.lang.parser import parse
-from formwright.proof.verdict import Proof
+from reuse_checkers import Checkers, checkers
 
 CHAIN = Path(__file__).resolve().parent.parent / "src/formwright/chains/gemm.toml"
 LEAST_SPEEDUP = 5.0
 LEAST_OF_LIMIT = 0.9
 REPEATS = 3
-Clock = Callable[[], float]
 
 
 @dataclass(slots=True)
@@ -76,45 +71,20 @@ class Compared:
     changed: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """A proof with the seconds from the text to the verdict, and those of proving alone."""
-
-    proof: Proof
-    seconds: float
-    proving: float
-
-
-def proved(text: str, name: str, store: Path | None, clock: Clock) -> Timed:
-    """The proof of a text, without a store or with one."""
-    source = Source(name, text)
-    started = clock()
-    if store is not None:
-        proof = prove_source(source, store=store)
-        ended = clock()
-        return Timed(proof, ended - started, ended - started)
-    template = parse(source)
-    parsed = clock()
-    proof = prove(template, fresh=True, store=Path(tempfile.gettempdir()) / "formwright-none")
-    ended = clock()
-    return Timed(proof, ended - started, ended - parsed)
-
-
-def compared(version: Version, store: Path, clock: Clock) -> Compared:
+def compared(version: Version, store: Path, check: Checkers) -> Compared:
     """Both ways of checking one version; obligations are told apart by name and place."""
-    without = proved(version.text, version.name, None, clock)
-    kept = proved(version.text, version.name, store, clock)
-    full, mine = without.proof, kept.proof
+    full = check.in_full(version.text, version.name)
+    mine = check.with_store(version.text, version.name, store)
     pairs = list(zip(full.obligations, mine.obligations, strict=True))
     different = [f"{a.name}: {a.verdict} became {b.verdict}" for a, b in pairs if not _same(a, b)]
     if full.verdict != mine.verdict:
         different.append(f"{version.name}: {full.verdict} became {mine.verdict}")
     changed = [(a, b) for a, b in pairs if not b.reused]
-    alone = sum(a.seconds for a, _ in changed) / (full.seconds or 1)
+    alone = sum(a.seconds for a, _ in changed) / (full.proof_seconds or 1)
     cost = Cost(
-        without.seconds,
-        kept.seconds,
-        alone * without.proving,
+        full.seconds,
+        mine.seconds,
+        alone * full.proving,
         full.queries,
         mine.queries,
         1,
@@ -128,20 +98,20 @@ def _same(full: object, mine: object) -> bool:
     return all(getattr(full, n) == getattr(mine, n) for n in names)
 
 
-def history(versions: Sequence[Version], clock: Clock) -> Iterator[Compared]:
+def history(versions: Sequence[Version], check: Checkers) -> Iterator[Compared]:
     """Every version in order, with one store that is empty at first."""
     with tempfile.TemporaryDirectory() as folder:
         for version in versions:
-            yield compared(version, Path(folder), clock)
+            yield compared(version, Path(folder), check)
 
 
-def chain(texts: Sequence[tuple[str, str]], clock: Clock) -> list[dict[str, object]]:
+def chain(texts: Sequence[tuple[str, str]], check: Checkers) -> list[dict[str, object]]:
     """Each depth of a chain: all steps in full, against all steps with those above kept.
 
     Each ratio is the median of ``REPEATS`` paired runs, seconds are those of the median run.
     ``exact``: the queries asked are those of the step that was added, and no others.
     """
-    runs = [_chain_once(texts, clock) for _ in range(REPEATS)]
+    runs = [_chain_once(texts, check) for _ in range(REPEATS)]
     found: list[dict[str, object]] = []
     for depth, rows in enumerate(zip(*runs, strict=True), start=1):
         ordered = sorted(rows, key=lambda r: r[0].as_json()["of_limit"])
@@ -155,25 +125,25 @@ def chain(texts: Sequence[tuple[str, str]], clock: Clock) -> list[dict[str, obje
 
 
 def _chain_once(
-    texts: Sequence[tuple[str, str]], clock: Clock
+    texts: Sequence[tuple[str, str]], check: Checkers
 ) -> list[tuple[Cost, list[str], bool, bool]]:
     """Cost, verdicts, whether they agree and whether the queries are exact, for each depth."""
     found: list[tuple[Cost, list[str], bool, bool]] = []
     with tempfile.TemporaryDirectory() as folder:
         for depth in range(1, len(texts) + 1):
             cost = Cost(versions=depth)
-            full = [proved(text, name, None, clock) for name, text in texts[:depth]]
-            kept = [proved(text, name, Path(folder), clock) for name, text in texts[:depth]]
+            full = [check.in_full(text, name) for name, text in texts[:depth]]
+            kept = [check.with_store(text, name, Path(folder)) for name, text in texts[:depth]]
             cost.full_seconds = sum(t.seconds for t in full)
-            cost.full_queries = sum(t.proof.queries for t in full)
+            cost.full_queries = sum(t.queries for t in full)
             cost.limit_seconds = full[-1].proving
             cost.reuse_seconds = sum(t.seconds for t in kept)
-            cost.reuse_queries = sum(t.proof.queries for t in kept)
+            cost.reuse_queries = sum(t.queries for t in kept)
             pairs = zip(full, kept, strict=True)
-            same = all(a.proof.verdict == b.proof.verdict for a, b in pairs)
-            exact = cost.reuse_queries == full[-1].proof.queries
-            exact = exact and all(t.proof.queries == 0 for t in kept[:-1])
-            found.append((cost, [t.proof.verdict for t in kept], same, exact))
+            same = all(a.verdict == b.verdict for a, b in pairs)
+            exact = cost.reuse_queries == full[-1].queries
+            exact = exact and all(t.queries == 0 for t in kept[:-1])
+            found.append((cost, [t.verdict for t in kept], same, exact))
     return found
 
 
@@ -215,26 +185,24 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--cpu", action="store_true", help="processor time, on a busy machine")
     args = parser.parse_args()
-    clock = time.process_time if args.cpu else time.perf_counter
     head = f"{'':28}{'texts':>5}{'full s':>9}{'reuse s':>9}{'limit s':>9}"
     head += f"{'queries':>8}{'reuse':>7}{'speedup':>9}{'limit':>7}"
-    with tempfile.TemporaryDirectory() as folder:  # what a process reads once, z3 above all
-        text = (HISTORY / "direct_gemm.fw").read_text()
-        proved(text, "warm", None, clock)
-        proved(text, "warm", Path(folder), clock)
+    warm = (HISTORY / "direct_gemm.fw").read_text(encoding="utf-8")
     rows: list[Compared] = []
     steps: list[dict[str, object]] = []
     if args.only != "chain":
         if not args.json:
             print(head)
-        for row in history(load_history(args.history), clock):
-            rows.append(row)
-            if not args.json:
-                _show(f"{row.name[:18]:19}{row.kind[:8]}", row.cost)
-                for line in row.different:
-                    print("   DIFFERENT", line)
+        with checkers(args.cpu, warm) as check:
+            for row in history(load_history(args.history), check):
+                rows.append(row)
+                if not args.json:
+                    _show(f"{row.name[:18]:19}{row.kind[:8]}", row.cost)
+                    for line in row.different:
+                        print("   DIFFERENT", line)
     if args.only != "history" and args.chain.exists():
-        steps = chain(chain_texts(args.chain), clock)
+        with checkers(args.cpu, warm) as check:
+            steps = chain(chain_texts(args.chain), check)
     classes = by_class(rows)
     whole = total(rows)
     different = [line for row in rows for line in row.different]
