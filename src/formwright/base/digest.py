@@ -26,10 +26,15 @@ def canonical(value: object) -> Any:
     if isinstance(value, float):
         return {"float": value.hex()}
     if is_dataclass(value) and not isinstance(value, type):
-        kind = type(value)
-        told = [f.name for f in compared(kind) if not _unused(value, f)]
-        body = {name: canonical(getattr(value, name)) for name in told}
-        return {"node": kind.__name__, **body}
+        always, later = _told(type(value))
+        body: dict[str, Any] = {"node": type(value).__name__}
+        for name in always:
+            body[name] = canonical(getattr(value, name))
+        for field in later:
+            inner = getattr(value, field.name)
+            if inner != field.default:
+                body[field.name] = canonical(inner)
+        return body
     if isinstance(value, dict):
         return {str(k): canonical(v) for k, v in value.items()}
     if isinstance(value, (set, frozenset)):
@@ -37,10 +42,12 @@ def canonical(value: object) -> Any:
     raise TypeError(f"no canonical form for {type(value).__name__}")
 
 
-def _unused(value: object, field: Field[Any]) -> bool:
-    if field.metadata.get("aside"):
-        return True
-    return bool(field.metadata.get("added")) and getattr(value, field.name) == field.default
+@cache
+def _told(kind: type) -> tuple[tuple[str, ...], tuple[Field[Any], ...]]:
+    """The fields that always count, and those that do where they have not their default."""
+    told = [f for f in compared(kind) if not f.metadata.get("aside")]
+    later = tuple(f for f in told if f.metadata.get("added"))
+    return tuple(f.name for f in told if f not in later), later
 
 
 @cache

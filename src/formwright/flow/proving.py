@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from formwright.base.collector import collecting_seldom
 from formwright.base.host import cache_folder
 from formwright.lang import load_source
 from formwright.proof.kept import (
@@ -51,10 +52,11 @@ def prove_source(
     from formwright.lang.parser import parse
     from formwright.proof.store import ProofStore
 
-    template = parse(source)
-    proof = prove(template, fresh=fresh, progress=progress, store=store, limits=limits)
-    if proof.verdict == "proved":
-        ProofStore(_folder(store)).put_text(source.text, template)
+    with collecting_seldom():
+        template = parse(source)
+        proof = prove(template, fresh=fresh, progress=progress, store=store, limits=limits)
+        if proof.verdict == "proved":
+            ProofStore(_folder(store)).put_text(source.text, template)
     return proof
 
 
@@ -108,19 +110,20 @@ def prove(
 
     database = None if fresh else Database(database_path(folder), context())
     try:
-        proof = prove_conditions(
-            template,
-            replayer=replay,
-            step_replayer=refute_step,
-            clause_judge=why_not_kept,
-            progress=progress,
-            only=(lambda word: word == only) if only else None,
-            timeout_ms=limits.call_ms,
-            seconds=limits.whole,
-            obligation_seconds=limits.seconds,
-            memory_mb=limits.memory,
-            database=database,
-        )
+        with collecting_seldom():
+            proof = prove_conditions(
+                template,
+                replayer=replay,
+                step_replayer=refute_step,
+                clause_judge=why_not_kept,
+                progress=progress,
+                only=(lambda word: word == only) if only else None,
+                timeout_ms=limits.call_ms,
+                seconds=limits.whole,
+                obligation_seconds=limits.seconds,
+                memory_mb=limits.memory,
+                database=database,
+            )
     finally:
         if database is not None:
             database.close()
