@@ -1,6 +1,7 @@
 """From a claim to a counterexample: words, miniatures, and what is not believed."""
 
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -9,13 +10,17 @@ from pathlib import Path
 import pytest
 
 from formwright.base.source import Source
-from formwright.ir.expr import Compare, Var, num
+from formwright.ir.expr import Compare, Scalar, Var, num
 from formwright.ir.inline import inlined
 from formwright.ir.template import Constraint, Requirement, Template
 from formwright.lang import load, parse
 from formwright.proof.refutation import Instance, Refutation
 from formwright.replay import replay
-from formwright.replay.runner import Outcome, Prepared, run_prepared
+from formwright.replay.adversary import adversarial
+from formwright.replay.events import Anomaly, AnomalyKind
+from formwright.replay.judge import ORDER_CONDITIONS, finding, telling
+from formwright.replay.known import runs_of
+from formwright.replay.runner import Outcome, Prepared, run, run_prepared
 from formwright.replay.schedule import Schedule
 from formwright.replay.sizes import candidates, family, full_sizes
 
@@ -190,9 +195,11 @@ def test_what_failed_one_obligation_is_tried_first_for_the_next(
 ) -> None:
     made: list[object] = []
 
-    def counted(prepared: Prepared, schedule: Schedule, budget: int) -> Outcome:
+    def counted(
+        prepared: Prepared, schedule: Schedule, budget: int, until: Collection[AnomalyKind]
+    ) -> Outcome:
         made.append(schedule)
-        return run_prepared(prepared, schedule, budget)
+        return run_prepared(prepared, schedule, budget, until=until)
 
     monkeypatch.setattr("formwright.replay.known.run_prepared", counted)
     template = weak_of_its_own()
@@ -211,6 +218,35 @@ def test_what_failed_one_obligation_is_tried_first_for_the_next(
     again = replay(weak_of_its_own(), about("lifetime", "sB"))
     assert again is not None
     assert made
+
+
+def test_a_run_that_is_only_to_confirm_ends_where_it_has() -> None:
+    template = weak_of_its_own()
+    full: dict[str, Scalar] = {**POINT, "M": 2, "N": 2, "K": 40, "W": 2}
+    schedule = next(
+        s
+        for s in adversarial(10, 2, False)
+        if finding("lifetime", "sA", run(template, full, s)) is not None
+    )
+    runs = runs_of(template)
+    whole = runs.outcome(full, schedule, 60_000)
+    short = runs.outcome(full, schedule, 60_000, telling("lifetime"))
+    assert whole is not None
+    assert short is not None
+    assert short.points < whole.points
+    seen = finding("lifetime", "sA", short)
+    assert seen is not None
+    assert seen.anomaly == whole.anomalies[0]
+    # nothing is said of outputs that were not reached
+    assert not short.cells
+
+
+@pytest.mark.parametrize("condition", sorted({*ORDER_CONDITIONS, "coverage", "defined", "implied"}))
+def test_only_what_an_anomaly_alone_bears_out_ends_a_run(condition: str) -> None:
+    outcome = Outcome("defect")
+    for kind in telling(condition):
+        odd = replace(outcome, anomalies=(Anomaly(kind, "warp 0", "does something odd"),))
+        assert finding(condition, "", odd) is not None
 
 
 def weak_of_its_own() -> Template:

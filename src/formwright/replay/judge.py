@@ -52,6 +52,16 @@ _NEEDS_ANOMALY = frozenset({"readiness", "lifetime"})
 """Conditions about what a read meets: a wrong output alone may have another cause."""
 
 
+def telling(condition: str) -> frozenset[AnomalyKind]:
+    """Anomalies of which the first is a finding, whatever the outputs are in the end.
+
+    None where an output says more, or where a run must be held against another.
+    """
+    if condition in _NEEDS_ANOMALY | (_ANOMALY_FIRST - {"uniform"}):  # that may end in a deadlock
+        return _ANOMALIES[condition]
+    return frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What was seen: an output cell, an anomaly, or a deadlock."""

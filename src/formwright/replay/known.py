@@ -12,6 +12,7 @@ from formwright.ir.evaluate import EvaluationError
 from formwright.ir.expr import Scalar
 from formwright.ir.template import Template
 from formwright.proof.verdict import Counterexample
+from formwright.replay.events import AnomalyKind
 from formwright.replay.judge import Finding
 from formwright.replay.runner import Outcome, Prepared, prepare, run_prepared
 from formwright.replay.schedule import Schedule
@@ -59,16 +60,21 @@ class Runs:
         return self._prepared[key]
 
     def outcome(
-        self, values: Mapping[str, Scalar], schedule: Schedule, budget: int
+        self,
+        values: Mapping[str, Scalar],
+        schedule: Schedule,
+        budget: int,
+        until: frozenset[AnomalyKind] = frozenset(),
     ) -> Outcome | None:
-        """What comes of a run; ``None`` where the program cannot be prepared."""
-        key = (frozenset(values.items()), schedule, budget)
+        """What comes of a run, at most to an anomaly of ``until``; ``None`` where the program
+        cannot be prepared."""
+        key = (frozenset(values.items()), schedule, budget, until)
         if key not in self._outcomes:
             if len(self._outcomes) >= OUTCOMES:
                 del self._outcomes[next(iter(self._outcomes))]
             prepared = self.prepared(values)
             self._outcomes[key] = (
-                None if prepared is None else run_prepared(prepared, schedule, budget)
+                None if prepared is None else run_prepared(prepared, schedule, budget, until=until)
             )
         return self._outcomes[key]
 

@@ -1,6 +1,6 @@
 """One run of a program under one schedule, from the initial state to its verdict."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Literal as OneOf
@@ -11,7 +11,7 @@ from formwright.ir.formulation import require_program
 from formwright.ir.template import Template
 from formwright.replay.code import ProgramCode, compile_program
 from formwright.replay.compare import CellDefect, expected_cells, wrong_cells, wrong_stages
-from formwright.replay.events import Anomaly, Event
+from formwright.replay.events import Anomaly, AnomalyKind, Event
 from formwright.replay.machine import Machine
 from formwright.replay.schedule import TEXTUAL, Chooser, Schedule
 from formwright.replay.sharing import BudgetError
@@ -87,9 +87,16 @@ def run(
 
 
 def run_prepared(
-    prepared: Prepared, schedule: Schedule, budget: int = DEFAULT_BUDGET, trace: bool = False
+    prepared: Prepared,
+    schedule: Schedule,
+    budget: int = DEFAULT_BUDGET,
+    trace: bool = False,
+    until: Collection[AnomalyKind] = (),
 ) -> Outcome:
-    """As :func:`run`, for a program that is compiled. ``trace`` keeps the events."""
+    """As :func:`run`, for a program that is compiled. ``trace`` keeps the events.
+
+    The run ends at the first anomaly of ``until``: then nothing is said of the outputs.
+    """
     machine = Machine(prepared.program, prepared.terms, prepared.lines, schedule, budget, trace)
     chooser = Chooser(schedule)
     stuck: tuple[str, ...] = ()
@@ -98,6 +105,8 @@ def run_prepared(
         state = machine.start()
         while enabled := machine.enabled(state):
             machine.step(state, chooser.choose(state, enabled))
+            if until and any(a.kind in until for a in machine.memory.anomalies):
+                return _outcome(machine, (), (), "")
         if not machine.ended(state):
             stuck = machine.stuck(state)
         machine.memory.enter(state, "")
@@ -110,6 +119,12 @@ def run_prepared(
         return Outcome("budget", points=machine.points)
     except EvaluationError as problem:
         error, cells = problem.message, ()
+    return _outcome(machine, cells, stuck, error)
+
+
+def _outcome(
+    machine: Machine, cells: tuple[CellDefect, ...], stuck: tuple[str, ...], error: str
+) -> Outcome:
     anomalies = tuple(machine.memory.anomalies)
     wrong = bool(cells or anomalies or stuck or error)
     return Outcome(

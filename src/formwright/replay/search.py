@@ -11,8 +11,9 @@ from formwright.ir.template import Template
 from formwright.proof.refutation import Refutation
 from formwright.proof.verdict import Counterexample
 from formwright.replay.adversary import adversarial, orderly
+from formwright.replay.events import AnomalyKind
 from formwright.replay.expressions import has_asynchronous
-from formwright.replay.judge import ORDER_CONDITIONS, finding
+from formwright.replay.judge import ORDER_CONDITIONS, finding, telling
 from formwright.replay.known import Caught, runs_of
 from formwright.replay.lanes import interleaving
 from formwright.replay.narrative import trace
@@ -171,9 +172,11 @@ class _Search:
         is_asynchronous = has_asynchronous(self._around.template.program)
         return adversarial(known.barriers, agents, is_asynchronous)
 
-    def _again(self, values: Values, schedule: Schedule) -> Caught | None:
-        """The same schedule at other values."""
-        outcome = self._played.outcome(values, schedule, RUN_BUDGET)
+    def _again(
+        self, values: Values, schedule: Schedule, until: frozenset[AnomalyKind] = frozenset()
+    ) -> Caught | None:
+        """The same schedule at other values, at most to an anomaly of ``until``."""
+        outcome = self._played.outcome(values, schedule, RUN_BUDGET, until)
         if outcome is None:
             return None
         known = None
@@ -223,15 +226,16 @@ class _Search:
         the condition and show no defect.
         """
         deadline = min(self._deadline, monotonic() + FULL_SIZE_SECONDS)
+        enough = telling(self._condition)
         answer: Literal["too large", "nothing"] = "too large"
         for full in full_sizes(self._around, caught.values):
             narrow = _narrowed(self._around, caught.values, full)
-            real = None if narrow is None else self._again(narrow, caught.schedule)
+            real = None if narrow is None else self._again(narrow, caught.schedule, enough)
             if real is not None:
                 return real
             if products(self._around, full) > FULL_SIZE_PRODUCTS or monotonic() > deadline:
                 continue
-            real = self._again(full, caught.schedule) or self._attack(full, deadline)
+            real = self._again(full, caught.schedule, enough) or self._attack(full, deadline)
             if real is not None:
                 return real
             is_refuted = all(full[n] == self._around.base[n] for n in self._around.sizes)
