@@ -48,7 +48,8 @@ class Cursor:
 
     def sees(self, *texts: str) -> bool:
         """The next token is one of these signs or words."""
-        return self.token.kind in ("sign", "name") and self.token.text in texts
+        token = self.tokens[self.at] if self.at < len(self.tokens) else self.end
+        return token.text in texts and token.kind in ("sign", "name")
 
     def take(self, *texts: str) -> Token | None:
         return self.next() if self.sees(*texts) else None

@@ -105,7 +105,8 @@ class ExpressionReader:
         left = self._prefix()
         height = self.height
         while True:
-            word = cursor.token.text if cursor.token.kind in ("sign", "name") else ""
+            token = cursor.token
+            word = token.text if token.kind in ("sign", "name") else ""
             if word in _ARITH and _ARITH[word][0] >= lowest:
                 level, op = _ARITH[word]
                 cursor.next()

@@ -114,9 +114,10 @@ def _tokens(file: str, number: int, text: str, start: int, faults: Faults) -> It
         if match is None:
             at = _no_token(file, number, text, at, faults)
             continue
-        kind = match.lastgroup
-        span = Span(file, number, at + 1, match.end() + 1)
-        at = match.end()
+        kind, start, at = match.lastgroup, at, match.end()
+        if kind == "space":
+            continue
+        span = Span(file, number, start + 1, at + 1)
         word = match.group()
         if kind == "name":
             yield _name(word, span, faults)
@@ -127,7 +128,7 @@ def _tokens(file: str, number: int, text: str, start: int, faults: Faults) -> It
         elif kind == "foreign":
             faults.add(f'"{word}" is not a sign of the language', span, _FOREIGN[word])
             yield Token("sign", {"==": "=", "<>": "!="}.get(word, word), span)
-        elif kind in ("sign", "update"):
+        else:  # a sign, "max=" among them
             yield Token("sign", word, span)
 
 

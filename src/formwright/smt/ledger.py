@@ -234,20 +234,21 @@ def core_key(body: object) -> str:
 def _read_query(value: Any) -> data.Recorded:
     """As :func:`data.read_query`, of JSON whose digest was just compared with its name."""
     try:
-        kept = tuple(data.Assertion(role, _read_statement(s)) for role, s in value["assertions"])
+        kept = tuple(data.Assertion(role, sealed_statement(s)) for role, s in value["assertions"])
         return data.Recorded(tuple(sorted(value["sorts"].items())), kept)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a query: {error}") from error
 
 
-def _read_statement(value: Any) -> data.Statement:
+def sealed_statement(value: Any) -> data.Statement:
+    """As :func:`data.read_statement`, of JSON that came out of a sealed row."""
     match value:
         case ["and", *parts]:
-            return data.All(tuple(_read_statement(p) for p in parts))
+            return data.All(tuple(sealed_statement(p) for p in parts))
         case ["or", *parts]:
-            return data.Any(tuple(_read_statement(p) for p in parts))
+            return data.Any(tuple(sealed_statement(p) for p in parts))
         case ["not", part]:
-            return data.Not(_read_statement(part))
+            return data.Not(sealed_statement(part))
         case [relation, terms, bound]:
             return data.Row(relation, tuple((name, c) for name, c in terms), bound)
     raise ValueError(f"not a statement: {value!r:.80}")

@@ -18,7 +18,7 @@ from formwright.proof import assertions as data
 from formwright.proof.embedding import Target
 from formwright.proof.graph import Assumption, Definition, Proof, Statement
 from formwright.smt.goals import Goal, Query
-from formwright.smt.ledger import Ledger, Use, formula
+from formwright.smt.ledger import Ledger, Use, formula, sealed_statement
 from formwright.smt.record import statement as as_statement
 from formwright.smt.slices import Impossible, Slicer
 from formwright.smt.solve import Solver
@@ -232,6 +232,6 @@ def _read(row: dict[str, Any]) -> Rest:
         int(row["queries"]),
         int(row["cases"]),
         tuple(str(c) for c in row["cores"]),
-        tuple(data.read_statement(s) for s in row["premises"]),
+        tuple(sealed_statement(s) for s in row["premises"]),
         tuple(row["sorts"].items()),
     )

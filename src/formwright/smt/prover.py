@@ -13,6 +13,7 @@ from formwright.proof.refutation import ClauseJudge, Replayer, StepReplayer
 from formwright.proof.refutation import Instance as Run
 from formwright.proof.verdict import Counterexample, Evidence, Obligation
 from formwright.smt.atoms import Atoms
+from formwright.smt.cases import Answer
 from formwright.smt.clock import Clock
 from formwright.smt.design import divisor_goals, extent_goals, fits_goals, implied_goals
 from formwright.smt.encode import UnderivableError
@@ -30,7 +31,7 @@ from formwright.smt.reuse import NOTHING_ASKED, Asked, Reuse, known_cover, said
 from formwright.smt.schedule import place
 from formwright.smt.sites import Site, Sites, sites_of
 from formwright.smt.slices import program_goals
-from formwright.smt.solve import Answer, Solver
+from formwright.smt.solve import Solver
 from formwright.smt.step import Setting, acting_conditions, shown_state, step_goals
 from formwright.smt.targets import meaning_of
 from formwright.smt.terms import Formula, Number, conj
@@ -231,8 +232,8 @@ class Prover:
             for query in queries:
                 if before.excluded and said(query) in before.excluded:
                     continue
-                last = before.left is not None and said(query) == before.left
-                answer = solver.left(query) if last else solver.answer(query)
+                # Where one was left open, the others are not tried the short way first either.
+                answer = solver.answer(query) if before.left is None else solver.left(query)
                 cases += answer.cases
                 if answer.status == "unknown":
                     return Outcome("unresolved", answer.reason, limited=True)

@@ -45,6 +45,19 @@ Alpha = tuple[str, tuple[str, ...]]
 """What ``alpha_digest`` gives: the digest, and the names in the order of their numbers."""
 
 
+class _Plain(dict[str, str]):
+    """Lines of the texts of nodes with their names numbered: most nodes share most lines."""
+
+    def __init__(self, numbers: Mapping[str, str]) -> None:
+        super().__init__()
+        self._numbers = numbers
+
+    def __missing__(self, line: str) -> str:
+        found = QUOTED.sub(lambda m: self._numbers.get(m[1], m[0]), line)
+        self[line] = found
+        return found
+
+
 @dataclass(slots=True)
 class Reuse:
     """The obligations of one template, each looked up before it is derived."""
@@ -62,18 +75,17 @@ class Reuse:
 
     def node_keys(self, alpha: Alpha) -> list[list[str] | None]:
         """For each goal the name of its node, and a digest of its inputs up to names."""
-        numbers = {name: f"#{n}" for n, name in enumerate(alpha[1])}
-        return [self._keys(goal, ordinal, numbers) for goal, ordinal, _ in self.goals]
+        plain = _Plain({name: f"#{n}" for n, name in enumerate(alpha[1])})
+        return [self._keys(goal, ordinal, plain) for goal, ordinal, _ in self.goals]
 
-    def _keys(self, goal: Goal, ordinal: int, numbers: Mapping[str, str]) -> list[str] | None:
+    def _keys(self, goal: Goal, ordinal: int, plain: "_Plain") -> list[str] | None:
         try:
             text = self.nodes.text(goal, ordinal)
         except FAILURES:
             return None
         if text is None:
             return None
-        plain = QUOTED.sub(lambda m: numbers.get(m[1], m[0]), text)
-        return [digest(text), digest(plain)]
+        return [digest(text), digest("\n".join(plain[line] for line in text.split("\n")))]
 
     def premises(self) -> list[list[Any]]:
         """The premises of each solver, as they stand in the template."""

@@ -7,6 +7,7 @@ import z3
 
 from formwright.smt.clock import Clock
 from formwright.smt.encoding import Encoding, value_of
+from formwright.smt.terms import constant, le, symbol
 
 SMALL = (1, 2, 4, 8, 16, 32, 64, 256, 1024, 65536)
 """Bounds on extents, agents and iterations that a counterexample is tried with."""
@@ -16,11 +17,12 @@ def small_model(
     solver: Z3Expr, encoding: Encoding, free: Sequence[str], real: Collection[str], clock: Clock
 ) -> Z3Expr:
     """One bound on all integers, then each parameter in turn; ``None`` if there is no model."""
-    numbers = [encoding.symbol(n) for n in free if n not in real]
+    numbers = [symbol(n) for n in free if n not in real]
     for bound in (*SMALL, None):
         solver.push()
-        if bound is not None:
-            solver.add([z3.And(x <= bound, x >= -bound) for x in numbers])
+        if bound is not None and numbers:
+            high, low = constant(bound), constant(-bound)
+            solver.add(encoding.whole(f for x in numbers for f in (le(x, high), le(low, x))))
         if clock.check(solver) == z3.sat:
             model = solver.model()
             for name in free:

@@ -35,7 +35,7 @@ class Poly:
         return _collect((*self.terms, *other.terms))
 
     def __sub__(self, other: "Poly") -> "Poly":
-        return self + other.scaled(-1)
+        return _collect((*self.terms, *((m, -c) for m, c in other.terms)))
 
     def __mul__(self, other: "Poly") -> "Poly":
         return _collect(
@@ -113,8 +113,10 @@ def _without(mono: Mono, name: str) -> Mono:
 def _collect(terms: Iterable[tuple[Mono, Number]]) -> Poly:
     total: dict[Mono, Number] = {}
     for mono, coefficient in terms:
-        total[mono] = total.get(mono, 0) + coefficient
-    return Poly(tuple(sorted((m, _plain(c)) for m, c in total.items() if c)))
+        total[mono] = total[mono] + coefficient if mono in total else coefficient
+    left = [(m, _plain(c)) for m, c in total.items() if c]
+    left.sort()
+    return Poly(tuple(left))
 
 
 def _plain(value: Number) -> Number:

@@ -9,6 +9,7 @@ import z3
 from formwright.smt.clock import Clock
 from formwright.smt.encoding import Encoding
 from formwright.smt.record import Tagged
+from formwright.smt.terms import Formula
 
 ROUNDS = 3
 """How often a core is solved again by itself to make it smaller."""
@@ -21,6 +22,24 @@ GROWN = 24
 def _literal(number: int) -> Z3Expr:
     """The literal of an assertion; solvers share them, which is a tenth of the work."""
     return z3.Bool(f"{Encoding.LITERAL}{number}")
+
+
+@lru_cache(maxsize=8192)
+def _literal_id(number: int) -> int:
+    return int(_literal(number).get_id())
+
+
+def _core_ids(solver: Z3Expr) -> frozenset[int]:
+    """As ``solver.unsat_core()``, without a wrapper for each literal of it."""
+    context = solver.ctx.ref()
+    found = z3.Z3_solver_get_unsat_core(context, solver.solver)
+    z3.Z3_ast_vector_inc_ref(context, found)
+    try:
+        count = z3.Z3_ast_vector_size(context, found)
+        members = [z3.Z3_ast_vector_get(context, found, n) for n in range(count)]
+        return frozenset(z3.Z3_get_ast_id(context, member) for member in members)
+    finally:
+        z3.Z3_ast_vector_dec_ref(context, found)
 
 
 class _Assuming:
@@ -66,11 +85,16 @@ class Tracked:
         """``sat``, ``unsat`` or ``unknown`` of everything added so far."""
         return self._clock.check(_Assuming(self._solver, self._literals))
 
+    def plain(self) -> Z3Expr:
+        """The solver with everything asserted, for more questions; no core comes of it then."""
+        for literal in self._literals:
+            z3.Z3_solver_assert(self._solver.ctx.ref(), self._solver.solver, literal.ast)
+        return self._solver
+
     def core(self) -> tuple[Tagged, ...]:
         """What the last ``unsat`` used."""
-        used = {literal.get_id() for literal in self._solver.unsat_core()}
-        pairs = zip(self._kept, self._literals, strict=True)
-        return tuple(kept for kept, literal in pairs if literal.get_id() in used)
+        used = _core_ids(self._solver)
+        return tuple(k for n, k in enumerate(self._kept) if _literal_id(n) in used)
 
 
 def alone(core: Sequence[Tagged], encoding: Encoding, clock: Clock) -> tuple[Tagged, ...] | None:
@@ -79,14 +103,21 @@ def alone(core: Sequence[Tagged], encoding: Encoding, clock: Clock) -> tuple[Tag
     The last solver that saw it had nothing else to use.
     """
     for _ in range(ROUNDS):
+        if len(core) < GROWN:
+            break
         solver = Tracked(encoding, clock)
         solver.add(core)
         if solver.check() != z3.unsat:
             return None
         smaller = solver.core()
-        if len(smaller) == len(core) or len(core) < GROWN:
+        if len(smaller) == len(core):
             return tuple(core)
         core = smaller
-    solver = Tracked(encoding, clock)
-    solver.add(core)
-    return tuple(core) if solver.check() == z3.unsat else None
+    return tuple(core) if _contradict([f for _, f in core], encoding, clock) else None
+
+
+def _contradict(formulas: Sequence[Formula], encoding: Encoding, clock: Clock) -> bool:
+    solver = z3.SimpleSolver()
+    solver.set("random_seed", 1)
+    solver.add(encoding.whole(formulas))
+    return bool(clock.check(solver) == z3.unsat)

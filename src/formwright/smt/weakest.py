@@ -13,6 +13,7 @@ from formwright.ir.rewrite import free_names
 from formwright.ir.template import Template
 from formwright.proof.verdict import Verdict
 from formwright.smt.atoms import Atoms
+from formwright.smt.cases import Status
 from formwright.smt.clock import Clock
 from formwright.smt.encode import UnderivableError, truth
 from formwright.smt.encoding import Encoding
@@ -20,7 +21,7 @@ from formwright.smt.goals import Query
 from formwright.smt.premises import Premises, premises, schedule_conditions
 from formwright.smt.schedule import Schedule
 from formwright.smt.sites import sites_of
-from formwright.smt.solve import Solver, Status
+from formwright.smt.solve import Solver
 from formwright.smt.terms import Formula, polys
 
 BOUND_LIMIT = 16

@@ -14,6 +14,7 @@ from formwright.proof.assertions import Recorded
 from formwright.proof.certificate import Point, Theorem
 from formwright.proof.verdict import Obligation
 from formwright.smt.atoms import Atoms
+from formwright.smt.cases import Answer
 from formwright.smt.certify.laws import bound_laws, laws, menu_laws
 from formwright.smt.clock import Clock
 from formwright.smt.encode import truth
@@ -23,7 +24,7 @@ from formwright.smt.menus import Cover
 from formwright.smt.premises import Premises, scope_premises
 from formwright.smt.prover import Prover
 from formwright.smt.record import Tagged, record
-from formwright.smt.solve import Answer, Solver
+from formwright.smt.solve import Solver
 from formwright.smt.terms import Formula, Number, Poly, conj, constant, negated, polys, symbol
 
 

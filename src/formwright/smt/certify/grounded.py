@@ -15,6 +15,7 @@ from formwright.proof.checker import RejectedError, check
 from formwright.proof.grounds import Agreement, Alone, Ground, Grounds
 from formwright.proof.verdict import Obligation
 from formwright.smt.atoms import Atoms
+from formwright.smt.cases import Answer
 from formwright.smt.certify.collect import Asked, noted, noted_cover, point_query
 from formwright.smt.clock import Clock
 from formwright.smt.encoding import Encoding
@@ -22,7 +23,7 @@ from formwright.smt.goals import Query
 from formwright.smt.menus import Cover
 from formwright.smt.premises import Premises
 from formwright.smt.prover import Prover
-from formwright.smt.solve import Answer, Solver
+from formwright.smt.solve import Solver
 from formwright.smt.terms import Formula, Number
 
 
