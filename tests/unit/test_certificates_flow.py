@@ -27,7 +27,7 @@ from formwright.proof.grounds import (
     read_grounds,
     write_grounds,
 )
-from formwright.proof.kept import proof_path
+from formwright.proof.kept import kept_text, proof_path
 from formwright.smt.certify.collect import Asked
 from formwright.smt.certify.second import Opinion, Second, asked, opinion, second_solvers
 from formwright.smt.certify.tree import Limits
@@ -173,8 +173,10 @@ def test_a_kept_verdict_that_was_changed_is_named(kept: Path) -> None:
     body = json.loads(text)["proof"]
     body["obligations"][1]["name"] = "address of nothing"
     forged = {"proof": body, "schema": 1, "sha256": digest(body)}
-    path.write_text(json.dumps(forged, indent=2, sort_keys=True) + "\n")
+    path.write_text(kept_text(forged))
     assert [f.entry for f in look(kept).faults] == ["address of nothing"]
+    path.write_text(json.dumps(json.loads(text), indent=2, sort_keys=True) + "\n")
+    assert look(kept).held, "written by an earlier version, and whole"
 
 
 def test_every_byte_of_a_kept_proof_counts(kept: Path) -> None:

@@ -16,7 +16,7 @@ from formwright.proof.alpha import alpha_digest
 from formwright.proof.database import Database
 from formwright.proof.embedding import shape
 from formwright.proof.verdict import Proof
-from formwright.smt import prove
+from formwright.smt import prove, prover
 from formwright.smt.atoms import Atoms
 from formwright.smt.goals import Query
 from formwright.smt.record import statement
@@ -240,3 +240,44 @@ def test_a_node_falls_with_a_core_that_it_rests_on() -> None:
     proof = proved(database, again)
     assert proof.verdict == "proved"
     assert proof.queries > len(proof.obligations) / 4  # then their cores are there again
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        (("coefficient fork_cycles = 4000", "coefficient fork_cycles = 5000"), set()),
+        (("constraints\n", "constraints\n  R9 : Mr*Nr <= 256\n"), {"reachable", "known_cover"}),
+        (("Jb in {1, 2,", "Jb in {1, 2, 3,"), {"reachable", "known_cover"}),
+        (("for l in 0 .. K:", "for l in 0 .. max(K, 0):"), {"reachable"}),
+        (("M >= 1", "M >= 2"), {"reachable", "known_cover"}),
+    ],
+)
+def test_what_is_no_goal_is_settled_again_only_where_it_reads_something_else(
+    change: tuple[str, str], again: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = Database(None, "test")
+    assert proved(database, edited(DIRECT)).verdict == "proved"
+    made: set[str] = set()
+    for name in ("reachable", "known_cover"):
+        settle = getattr(prover, name)
+
+        def noted(*given: object, name: str = name, settle: object = settle) -> object:
+            made.add(name)
+            assert callable(settle)
+            return settle(*given)
+
+        monkeypatch.setattr(prover, name, noted)
+    proof = proved(database, edited(DIRECT, change))
+    assert proof.verdict == "proved"
+    assert made == again
+    if not again:
+        assert not {"vacuity", "menu"} & asked_again(proof)
+
+
+def test_a_vacuous_scope_is_not_kept(tmp_path: Path) -> None:
+    database = Database(tmp_path / "facts.sqlite", "test")
+    text = edited(DIRECT, ("constraints\n", "constraints\n  R9 : Mr < Mr\n"))
+    first, second = proved(database, text), proved(database, text)
+    assert first.verdict == second.verdict != "proved"
+    assert {o.verdict for o in first.obligations if o.condition == "vacuity"} == {"vacuous"}
+    assert [o.verdict for o in first.obligations] == [o.verdict for o in second.obligations]

@@ -16,6 +16,7 @@ from formwright.proof.kept import (
     SCHEMA,
     context,
     database_path,
+    kept_text,
     proof_path,
     read_text_digest,
     text_path,
@@ -79,8 +80,7 @@ def text_faults(reference: str, store: Path | None) -> list[Fault]:
         return []
     found = read_text_digest(folder, source.text)
     plain = {"digest": found, "schema": SCHEMA, "sha256": digest([source.text, found])}
-    written = json.dumps(plain, indent=2, sort_keys=True) + "\n"
-    if found == template_digest(parse(source)) and path.read_bytes() == written.encode():
+    if found == template_digest(parse(source)) and path.read_bytes() == kept_text(plain).encode():
         return []
     return [Fault(f"texts/{path.name}", reference, "it does not lead to this template")]
 
@@ -124,6 +124,7 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         return "not a kept proof", {}
     if kept["sha256"] != digest(kept["proof"]):
         return "its digest does not fit", {}
-    if text != json.dumps(kept, indent=2, sort_keys=True) + "\n":
+    earlier = json.dumps(kept, indent=2, sort_keys=True) + "\n"  # as they were written once
+    if text not in (kept_text(kept), earlier):
         return "its text is not as it was written", {}
     return "", kept["proof"]

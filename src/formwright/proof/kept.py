@@ -113,6 +113,11 @@ def read_proof(directory: Path, template_digest: str) -> Proof | None:
     return proof if obligations and all(o.verdict == "proved" for o in obligations) else None
 
 
+def kept_text(kept: Any) -> str:
+    """The one way that a kept file is written: nobody reads it, and indented JSON is slow."""
+    return json.dumps(kept, sort_keys=True) + "\n"
+
+
 def _read(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))

@@ -9,9 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from formwright.base.digest import digest
-from formwright.base.files import write_json
+from formwright.base.files import write_text
 from formwright.proof.chains import Assumed, ChainProof, Composition, StepProof
-from formwright.proof.kept import SCHEMA, proof_path, read_proof, read_text_digest, text_path
+from formwright.proof.kept import (
+    SCHEMA,
+    kept_text,
+    proof_path,
+    read_proof,
+    read_text_digest,
+    text_path,
+)
 from formwright.proof.verdict import Proof
 
 
@@ -75,10 +82,10 @@ def keep_chain(directory: Path, texts: list[str], proof: ChainProof) -> None:
         ],
     }
     path = proof_path(directory, proof.digest)
-    write_json(path, {"schema": SCHEMA, "proof": body, "sha256": digest(body)})
+    write_text(path, kept_text({"schema": SCHEMA, "proof": body, "sha256": digest(body)}))
     text = _joined(texts)
     kept = {"schema": SCHEMA, "digest": proof.digest, "sha256": digest([text, proof.digest])}
-    write_json(text_path(directory, text), kept)
+    write_text(text_path(directory, text), kept_text(kept))
 
 
 def _joined(texts: list[str]) -> str:

@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from formwright.base.digest import digest
-from formwright.base.files import write_json
+from formwright.base.files import write_text
 from formwright.base.memo import by_identity
 from formwright.ir.inline import inlined
 from formwright.ir.system import System
 from formwright.ir.template import Template
-from formwright.proof.kept import SCHEMA, proof_path, read_proof, text_path
+from formwright.proof.kept import SCHEMA, kept_text, proof_path, read_proof, text_path
 from formwright.proof.verdict import Proof
 
 
@@ -44,10 +44,11 @@ class ProofStore:
             return
         body = proof.as_json()
         path = proof_path(self._directory, template_digest(template))
-        write_json(path, {"schema": SCHEMA, "proof": body, "sha256": digest(body)})
+        kept = {"schema": SCHEMA, "proof": body, "sha256": digest(body)}
+        write_text(path, kept_text(kept))
 
     def put_text(self, text: str, template: Template) -> None:
         """Keeps that ``text`` is ``template``; the next look-up by text needs no parser."""
         found = template_digest(template)
         kept = {"schema": SCHEMA, "digest": found, "sha256": digest([text, found])}
-        write_json(text_path(self._directory, text), kept)
+        write_text(text_path(self._directory, text), kept_text(kept))

@@ -19,7 +19,6 @@ from formwright.smt.design import divisor_goals, extent_goals, fits_goals, impli
 from formwright.smt.encode import UnderivableError
 from formwright.smt.encoding import Encoding
 from formwright.smt.goals import Goal, Query
-from formwright.smt.instances import fresh, guards
 from formwright.smt.lazy import reaches
 from formwright.smt.ledger import Ledger
 from formwright.smt.menus import Cover, cover
@@ -28,13 +27,14 @@ from formwright.smt.outcome import FAILURES, Outcome, Task, failed, proved
 from formwright.smt.premises import Premises, premises, schedule_conditions
 from formwright.smt.refute import completed, leaves_shape, preferences, refutation
 from formwright.smt.reuse import NOTHING_ASKED, Asked, Reuse, known_cover, said
-from formwright.smt.schedule import place
-from formwright.smt.sites import Site, Sites, sites_of
+from formwright.smt.sites import Sites, sites_of
 from formwright.smt.slices import program_goals
 from formwright.smt.solve import Solver
 from formwright.smt.step import Setting, acting_conditions, shown_state, step_goals
 from formwright.smt.targets import meaning_of
 from formwright.smt.terms import Formula, Number, conj
+from formwright.smt.vacuity import reachable
+from formwright.smt.ways import scope_conditions
 from formwright.smt.whole import WholeQueries, is_first
 
 Choices = Sequence[list[Expr]] | None
@@ -97,7 +97,8 @@ class Prover:
         template, atoms = self._template, self._atoms
         step = template.refinement
         if step is None:
-            yield self._fixed("premises", "derived", "vacuity", 5, self._reachable)
+            read = (*self._stated(), template.requires, template.program, template.globals)
+            yield self._fixed("premises", "derived", "vacuity", 5, self._reachable, read)
         constraints = [[c.condition for c in template.constraints]]
         k2 = preferences(template)
         sections: tuple[tuple[str, Solver, Choices], ...] = (
@@ -126,7 +127,12 @@ class Prover:
                 yield self._task(goal, self._k2, k2)
         else:
             yield self._fixed("program", "K2", "readiness", 0, self._underivable)
-        yield self._fixed("designs in scope", "K3", "menu", 5, self._menus)
+        yield self._fixed("designs in scope", "K3", "menu", 5, self._menus, self._stated())
+
+    def _stated(self) -> tuple[object, ...]:
+        """What the menus are judged by."""
+        template = self._template
+        return scope_conditions(template), template.constraints, template.decisions
 
     def _step_tasks(self, setting: Setting, choices: Choices) -> Iterator[Task]:
         """What a refinement step owes in place of a program (S14 to S23)."""
@@ -179,13 +185,23 @@ class Prover:
         raise AssertionError("the program is derivable")
 
     def _fixed(
-        self, name: str, group: str, condition: str, weight: int, settle: Callable[[], Outcome]
+        self,
+        name: str,
+        group: str,
+        condition: str,
+        weight: int,
+        settle: Callable[[], Outcome],
+        read: tuple[object, ...] = (),
     ) -> Task:
+        """A task that is no goal; ``read`` is all that it is settled from, if that is known."""
+
         def looked_up() -> Outcome:
+            if self._reuse is None:
+                return settle()
             asked = self._clock.asked
-            found = settle()
-            known = self._reuse is not None and self._clock.asked == asked
-            return replace(found, reused=known and found.verdict == "proved")
+            found = self._reuse.whole(condition, read, settle) if read else settle()
+            known = self._clock.asked == asked and found.verdict == "proved"
+            return replace(found, reused=known)
 
         def timed(seconds: float) -> Obligation:
             self._clock.start(seconds)
@@ -321,35 +337,7 @@ class Prover:
         return any(leaves_shape(site, reach, values) for reach in reaches(site.apply))
 
     def _reachable(self) -> Outcome:
-        """Some point of the scope meets the premises, and every statement can run."""
-        try:
-            sites = sites_of(self._template.program, self._template.globals)
-            all_sites = (*sites.applies, *sites.synchronising, *sites.counters)
-            runs = [guards(fresh(s, f"r{s.number}", {}, 0), self._atoms) for s in all_sites]
-            return self._points(all_sites, runs)
-        except FAILURES as error:
-            return failed(error)
-
-    def _points(self, all_sites: Sequence[Site], runs: Sequence[list[Formula]]) -> Outcome:
-        contradict = "scope, menus and {} contradict one another"
-        if self._template.requires:
-            point = self._k1.consistent([])
-            if point.status == "unsat":
-                return Outcome("vacuous", contradict.format("constraints"))
-            if point.status == "unknown":
-                return Outcome("unresolved", f"scope, menus and constraints: {point.reason}")
-        if self._k2.consistent([f for run in runs for f in run]).status == "sat":
-            return Outcome("proved", "one point of the scope reaches every statement")
-        if self._k2.consistent([]).status == "unsat":
-            word = "requirements" if self._template.requires else "constraints"
-            return Outcome("vacuous", contradict.format(word))
-        for site, run in zip(all_sites, runs, strict=True):
-            one = self._k2.consistent(run)
-            if one.status == "unsat":
-                return Outcome("vacuous", f"the statement {place(site)} can never run")
-            if one.status == "unknown":
-                return Outcome("unresolved", f"the statement {place(site)}: {one.reason}")
-        return Outcome("proved", "every statement can run")
+        return reachable(self._template, self._k1, self._k2, self._atoms)
 
     def _cover(self) -> Cover:
         if self._ledger is None:
