@@ -222,7 +222,7 @@ def test_what_failed_one_obligation_is_tried_first_for_the_next(
 
 def test_a_run_that_is_only_to_confirm_ends_where_it_has() -> None:
     template = weak_of_its_own()
-    full: dict[str, Scalar] = {**POINT, "M": 2, "N": 2, "K": 40, "W": 2}
+    full: dict[str, Scalar] = {**POINT, "M": 2, "N": 2, "K": 6, "W": 2, "Tm": 2, "Tn": 2, "Tk": 1}
     schedule = next(
         s
         for s in adversarial(10, 2, False)
