@@ -11,7 +11,7 @@ import pytest
 
 from formwright.codegen.build import FLAGS, find_compiler
 from formwright.codegen.driver import runtime_text
-from formwright.codegen.target import AVX2, PLAIN, Target, detect_target, with_halves
+from formwright.codegen.target import AVX2, AVX512, PLAIN, Target, detect_target, with_halves
 
 Array = npt.NDArray[Any]
 
@@ -27,6 +27,17 @@ void larger(const float *a, const float *b, float *y, int64_t n) {
     for (int64_t i = 0; i + FW_LANES <= n; i += FW_LANES)
         fw_store(y + i, fw_vec_max(fw_load(a + i), fw_load(b + i)));
 }
+void smaller(const float *a, const float *b, float *y, int64_t n) {
+    for (int64_t i = 0; i + FW_LANES <= n; i += FW_LANES)
+        fw_store(y + i, fw_vec_min(fw_load(a + i), fw_load(b + i)));
+}
+void greatest(const float *x, float *y, int64_t n) {
+    for (int64_t i = 0; i + FW_LANES <= n; i += FW_LANES) {
+        const float most = fw_greatest(fw_load(x + i));
+        for (int64_t l = 0; l < FW_LANES; l++) y[i + l] = most;
+    }
+}
+int64_t lanes(void) { return FW_LANES; }
 #define BOTH(kind)                                                            \\
     void put_##kind(const float *x, uint16_t *y, int64_t n) {                 \\
         for (int64_t i = 0; i + FW_LANES <= n; i += FW_LANES)                 \\
@@ -44,11 +55,15 @@ BOTH(f16)
 """
 
 
-@pytest.fixture(scope="module", params=["here", "plain"])
+@pytest.fixture(scope="module", params=["here", "avx2", "plain"])
 def helpers(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> ctypes.CDLL:
     found: Target = PLAIN if request.param == "plain" else detect_target()
+    if request.param == "avx2":
+        if found != AVX512:
+            pytest.skip("this machine has no AVX2, or it is what is tested as it is")
+        found = AVX2
     target = with_halves(found, ["f16"]) if found == AVX2 else found
     folder = tmp_path_factory.mktemp(request.param)
     parts = ("integers.h", "vectors.h", "lanes.h", "elements.h", "exponential.h")
@@ -136,3 +151,16 @@ def test_a_maximum_with_nan_is_nan_from_either_side(helpers: ctypes.CDLL) -> Non
     a, b = (np.ascontiguousarray(v.ravel()) for v in np.meshgrid(values, values))
     y = applied(helpers.larger, a, b, out=np.float32)
     assert np.array_equal(y, np.maximum(a, b), equal_nan=True)
+    y = applied(helpers.smaller, a, b, out=np.float32)
+    assert np.array_equal(y, np.minimum(a, b), equal_nan=True)
+
+
+def test_the_greatest_lane_is_found_wherever_it_is(helpers: ctypes.CDLL) -> None:
+    lanes = helpers.lanes()
+    x = np.random.default_rng(3).standard_normal((3 * lanes + 2, lanes)).astype(np.float32)
+    for at in range(lanes):
+        x[at, at], x[lanes + at, at], x[2 * lanes + at, at] = 9, np.inf, np.nan
+    x[-2], x[-1] = -np.inf, np.nan
+    y = applied(helpers.greatest, x.ravel(), out=np.float32).reshape(x.shape)
+    wanted = np.broadcast_to(x.max(-1, keepdims=True), x.shape)
+    assert np.array_equal(y, wanted, equal_nan=True)

@@ -193,8 +193,12 @@ def test_programs_of_rows(name: str, tmp_path: Path) -> None:
         assert survives(at_the_guard), shape
 
 
-def test_the_main_part_of_a_loop_has_no_test() -> None:
-    kernel = emit_c(load("gemv_rows")[1], {"Rr": 2, "L": 16, "Pf": 0}, AVX2).kernel
+@pytest.mark.parametrize(
+    ("name", "design"),
+    [("gemv_rows", {"Rr": 2, "L": 16, "Pf": 0}), ("gemv_rows_apart", {"Rr": 4, "L": 16})],
+)
+def test_the_main_part_of_a_loop_has_no_test(name: str, design: dict[str, int]) -> None:
+    kernel = emit_c(load(name)[1], design, AVX2).kernel
     main = kernel[kernel.index("for (; i_q < main_i_q;") :]
     main = main[: main.index("for (; i_q < end_i_q;")]
     assert "fw_load_part" not in main
@@ -214,3 +218,24 @@ def test_f16_asks_for_its_instructions() -> None:
     assert "fw_has_f16c()" in emitted.source[emitted.source.index("fw_cpu_ok") :]
     assert with_halves(AVX2, ["f32", "bf16"]) == AVX2
     assert with_halves(AVX512, ["f16"]) == AVX512
+
+
+@pytest.mark.parametrize(
+    ("lanes", "wanted"), [(8, 8), (16, 16), (24, 8), (32, 16), (40, 8)], ids=lambda n: str(n)
+)
+def test_a_tile_that_is_no_whole_wide_vectors_is_narrow_ones(lanes: int, wanted: int) -> None:
+    text = GEMV.replace("L  in {16}", f"L  in {{{lanes}}}")
+    template = parse(Source("t", text))
+    design = {"Rr": 4, "L": lanes}
+    assert emit_c(template, design, AVX512).target.lanes == wanted
+    assert f"#define FW_LANES {wanted}\n" in emit_c(template, design, AVX512).source
+    assert emit_c(template, design, AVX2).target == AVX2
+    assert emit_c(template, design, PLAIN).target == PLAIN
+
+
+def test_narrow_vectors_of_a_wide_target_convert_halves_by_its_instruction() -> None:
+    text = GEMV.replace("L  in {16}", "L  in {24}").replace("W i8", "W f16")
+    emitted = emit_c(parse(Source("t", text)), {"Rr": 4, "L": 24}, AVX512)
+    assert "-mf16c" in emitted.target.flags
+    assert "f16c" in emitted.target.features
+    assert set(AVX512.flags) < set(emitted.target.flags)

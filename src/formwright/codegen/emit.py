@@ -17,7 +17,7 @@ from formwright.codegen.elements import stored
 from formwright.codegen.fold import folded_program
 from formwright.codegen.linear import Range
 from formwright.codegen.places import tensor_place
-from formwright.codegen.registers import lanes_of
+from formwright.codegen.registers import fitting, lanes_of
 from formwright.codegen.statements import streams
 from formwright.codegen.target import Target, with_halves
 from formwright.ir.evaluate import EvaluationError, evaluate
@@ -88,7 +88,7 @@ def emit_c(
     for buffer in whole.globals:
         if buffer.name == workload.output.name:
             stored(buffer.name, places[buffer.name].kind, buffer.span)
-    target = with_halves(target, {p.kind.dtype for p in places.values()})
+    target = with_halves(fitting(program, target), {p.kind.dtype for p in places.values()})
     tensors = [places[name] for name in order]
     fixed: list[tuple[str, str]] = [("int64_t", f"n_{n}") for n in extents]
     for place in tensors:

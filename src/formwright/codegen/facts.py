@@ -17,6 +17,7 @@ from formwright.codegen.linear import (
     range_of,
     surely_below,
     surely_nonnegative,
+    with_products_at,
     without,
 )
 from formwright.codegen.places import form_text
@@ -124,18 +125,23 @@ def _of_access(
     for index, limit in zip(access.index, shape, strict=True):
         form = linear(fold(index))
         if not surely_below(form, limit, ranges, facts):
-            top = _at_end(form, tops, upper=True)
+            top = _at_end(form, tops, ranges, upper=True)
             if top is not None:
                 yield plus(plus(linear(limit), top, -1), Linear(1, ()), -1)
         if not surely_nonnegative(form, ranges, facts):
-            low = _at_end(form, tops, upper=False)
+            low = _at_end(form, tops, ranges, upper=False)
             if low is not None:
                 yield low
 
 
-def _at_end(form: Linear, tops: Mapping[str, Linear], upper: bool) -> Linear | None:
+def _at_end(
+    form: Linear, tops: Mapping[str, Linear], ranges: Mapping[str, Range], upper: bool
+) -> Linear | None:
     """``form`` with the box variables where it is largest (least); None when that is not known."""
     for name, top in tops.items():
+        if not top.terms:
+            least, most = (0, top.constant) if upper else (top.constant, 0)
+            form = with_products_at(form, name, least, most, ranges)
         if form.hides(name):
             return None
         coefficient = form.coefficient(name)

@@ -132,8 +132,38 @@ def _lower(atom: Expr, ranges: Mapping[str, Range]) -> int | None:
         case Round(_, Arith("/", a, Num(value))) if value > 0:
             lower = _lower(a, ranges)
             return None if lower is None or lower < 0 else 0
+        case Arith("*", a, b):
+            left, right = _lower(a, ranges), _lower(b, ranges)
+            if left is None or right is None or min(left, right) < 0:
+                return None
+            return left * right
         case _:
             return None
+
+
+def with_products_at(
+    form: Linear, name: str, least: int, most: int, ranges: Mapping[str, Range]
+) -> Linear:
+    """``form`` where products of ``name`` and an ``e`` that is never negative have it at an end.
+
+    Those of a positive coefficient have ``name = most``, the others ``name = least``; what else
+    ``name`` stands in is left.
+    """
+    result = form
+    for atom, coefficient in form.terms:
+        match atom:
+            case Arith("*", Var(left), e) if left == name:
+                pass
+            case Arith("*", e, Var(right)) if right == name:
+                pass
+            case _:
+                continue
+        lower = _lower(e, ranges)
+        if name not in free_names(e) and lower is not None and lower >= 0:
+            end = most if coefficient > 0 else least
+            result = plus(result, Linear(0, ((atom, 1),)), -coefficient)
+            result = plus(result, linear(e), coefficient * end)
+    return result
 
 
 def surely_below(

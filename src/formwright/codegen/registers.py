@@ -5,7 +5,7 @@ is a row elsewhere, is scalars. A program decides it by how it uses the buffer, 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from formwright.codegen.facts import largest
 from formwright.codegen.fold import fold
@@ -19,6 +19,9 @@ MOST_REGISTERS = 4
 """Tiles may have this many times the registers of the target; the compiler spills the rest."""
 
 MOST_SCALARS = 64
+
+NARROW = 8
+"""Lanes of a vector that every target with wider ones has as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,18 @@ def lanes_of(program: Sequence[Stmt], target: Target) -> dict[int, bool]:
             for key in _no_lanes(use, lanes):
                 changed, lanes[key] = True, False
     return {key: kind for key, kind in lanes.items() if kind or _size(buffers[key]) <= MOST_SCALARS}
+
+
+def fitting(program: Sequence[Stmt], target: Target) -> Target:
+    """``target``, or its vectors of eight lanes where more of the tiles are whole vectors then.
+
+    A tile of 24 columns is three vectors of eight; as scalars it took eight times as long.
+    """
+    if target.lanes <= NARROW:
+        return target
+    narrow = replace(target, lanes=NARROW)
+    wide, more = (sum(lanes_of(program, t).values()) for t in (target, narrow))
+    return narrow if more > wide else target
 
 
 def _uses(block: Sequence[Stmt], known: dict[str, Buffer]) -> Iterator[Use]:

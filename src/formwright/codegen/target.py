@@ -39,12 +39,12 @@ F16C = "f16c"
 
 
 def with_halves(target: Target, dtypes: Collection[str]) -> Target:
-    """The target of a program with these element types: f16 in AVX2 code is converted by F16C.
+    """The target of a program with these element types: eight lanes of f16 are converted by F16C.
 
-    Every CPU with AVX2 that is known has it; the guard asks nevertheless. AVX-512 has its own,
-    and ``plain`` converts by integers, with the same bits.
+    Every CPU with AVX2 that is known has it; the guard asks nevertheless. Sixteen lanes have their
+    own, and ``plain`` converts by integers, with the same bits.
     """
-    if target != AVX2 or "f16" not in dtypes:
+    if target.lanes != AVX2.lanes or "f16" not in dtypes:
         return target
     return replace(target, flags=(*target.flags, "-mf16c"), features=(*target.features, F16C))
 

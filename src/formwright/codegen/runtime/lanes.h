@@ -75,6 +75,9 @@ FW_INLINE fw_vec fw_vec_max(fw_vec a, fw_vec b) {
 #if FW_LANES == 8
     const __m256 nan = _mm256_cmp_ps((__m256)a, (__m256)a, _CMP_UNORD_Q);
     return (fw_vec)_mm256_or_ps(_mm256_max_ps((__m256)a, (__m256)b), nan);
+#elif FW_LANES == 16
+    const __mmask16 nan = _mm512_cmp_ps_mask((__m512)a, (__m512)a, _CMP_UNORD_Q);
+    return (fw_vec)_mm512_mask_mov_ps(_mm512_max_ps((__m512)a, (__m512)b), nan, (__m512)a);
 #else
     return fw_choose((fw_ints)(a != a) | (fw_ints)(a > b), a, b);
 #endif
@@ -83,6 +86,9 @@ FW_INLINE fw_vec fw_vec_min(fw_vec a, fw_vec b) {
 #if FW_LANES == 8
     const __m256 nan = _mm256_cmp_ps((__m256)a, (__m256)a, _CMP_UNORD_Q);
     return (fw_vec)_mm256_or_ps(_mm256_min_ps((__m256)a, (__m256)b), nan);
+#elif FW_LANES == 16
+    const __mmask16 nan = _mm512_cmp_ps_mask((__m512)a, (__m512)a, _CMP_UNORD_Q);
+    return (fw_vec)_mm512_mask_mov_ps(_mm512_min_ps((__m512)a, (__m512)b), nan, (__m512)a);
 #else
     return fw_choose((fw_ints)(a != a) | (fw_ints)(a < b), a, b);
 #endif
@@ -111,8 +117,26 @@ FW_INLINE float fw_sum(fw_vec v) {
     const fw_pair_of_four t = s + __builtin_shufflevector(s, s, 2, 3, 2, 3);
     return t[0] + t[1];
 }
+#if FW_LANES >= 8
+FW_INLINE __m128 fw_larger_of_four(__m128 a, __m128 b) {
+    return _mm_or_ps(_mm_max_ps(a, b), _mm_cmpunord_ps(a, a));
+}
+FW_INLINE float fw_greatest(fw_vec v) {
+#if FW_LANES == 16
+    const __m128 a = (__m128)fw_quarter(v, 0), b = (__m128)fw_quarter(v, 1);
+    const __m128 c = (__m128)fw_quarter(v, 2), d = (__m128)fw_quarter(v, 3);
+    const __m128 s = fw_larger_of_four(fw_larger_of_four(d, b), fw_larger_of_four(c, a));
+#else
+    const __m128 s = fw_larger_of_four(_mm256_extractf128_ps((__m256)v, 1),
+                                       _mm256_castps256_ps128((__m256)v));
+#endif
+    const __m128 t = fw_larger_of_four(_mm_movehl_ps(s, s), s);
+    return _mm_cvtss_f32(fw_larger_of_four(_mm_movehdup_ps(t), t));
+}
+#else
 FW_INLINE float fw_greatest(fw_vec v) {
     float most = v[0];
     for (int i = 1; i < FW_LANES; i++) most = fw_larger(v[i], most);
     return most;
 }
+#endif
