@@ -23,6 +23,7 @@ PANELS = {"Mr": 2, "Nr": 8, "Kc": 128, "Jb": 2, "Ib": 4}
 CASES = {
     # Its operator, a small design, and extents that leave tails everywhere.
     "gemv_rows": ("gemv", {"Rr": 2, "L": 8, "Pf": 1}, {"N": 5, "K": 21}),
+    "gemv_rows_apart": ("gemv", {"Rr": 4, "L": 16}, {"N": 11, "K": 37}),
     "softmax_rows": ("softmax", {"Rr": 2, "L": 8, "St": 0}, {"R": 3, "C": 13}),
     "rmsnorm_rows": ("rmsnorm", {"Rr": 2, "L": 8, "St": 1}, {"T": 3, "H": 29}),
     "decode_attention_heads": (
@@ -37,12 +38,12 @@ CASES = {
     ),
     "gated_mlp_direct": (
         "gated_mlp",
-        {"Fr": 2, "Dr": 1, "L": 8},
+        {"Fr": 2, "Dr": 1, "L": 8, "Pf": 1},
         {"T": 2, "D": 11, "F": 9},
     ),
     "gated_mlp_panels_ahead": (
         "gated_mlp",
-        {"Mr": 2, "Nr": 8, "Ns": 8, "Kc": 128, "Jb": 1, "Tb": 4},
+        {"Mr": 2, "Nr": 8, "Ns": 8, "Kc": 128, "Jb": 1, "Tb": 4, "Pf": 1},
         {"T": 9, "D": 135, "F": 13},
     ),
     "layernorm_rows": ("layernorm", {"Rr": 2, "L": 8, "St": 1}, {"T": 3, "H": 21}),
