@@ -99,11 +99,10 @@ FW_INLINE fw_vec fw_vec_rsqrt(fw_vec a) { return fw_all(1.0f) / fw_vec_sqrt(a); 
 
 /* Over all lanes: halves onto each other, always in the same order. */
 typedef float fw_pair_of_four __attribute__((vector_size(16)));
-FW_INLINE fw_pair_of_four fw_quarter(fw_vec v, int at) {
-    fw_pair_of_four part;
-    for (int i = 0; i < 4; i++) part[i] = v[4 * at + i];
-    return part;
-}
+#if FW_LANES == 16
+/* Read lane by lane a quarter goes through memory. */
+#define fw_quarter(v, at) ((fw_pair_of_four)_mm512_extractf32x4_ps((__m512)(v), at))
+#endif
 FW_INLINE float fw_sum(fw_vec v) {
 #if FW_LANES == 16
     const fw_pair_of_four a = fw_quarter(v, 0) + fw_quarter(v, 2), b = fw_quarter(v, 1) + fw_quarter(v, 3);
