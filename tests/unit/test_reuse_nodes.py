@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from formwright.base.source import Source
+from formwright.ir.expr import Arith, Compare, Expr, Neg, Var, num
 from formwright.ir.inline import inlined
-from formwright.ir.template import Template
+from formwright.ir.template import Parameter, Template
 from formwright.lang import load, load_source
 from formwright.lang.parser import parse
 from formwright.proof.alpha import alpha_digest
@@ -18,8 +19,13 @@ from formwright.proof.embedding import shape
 from formwright.proof.verdict import Proof
 from formwright.smt import prove, prover
 from formwright.smt.atoms import Atoms
+from formwright.smt.clock import Clock
 from formwright.smt.goals import Query
+from formwright.smt.ledger import Ledger
+from formwright.smt.nodes import Nodes
+from formwright.smt.outcome import Outcome
 from formwright.smt.record import statement
+from formwright.smt.reuse import Reuse
 from formwright.smt.sites import sites_of
 from formwright.smt.slices import Slicer, program_goals
 from formwright.smt.targets import meaning_of
@@ -281,3 +287,39 @@ def test_a_vacuous_scope_is_not_kept(tmp_path: Path) -> None:
     assert first.verdict == second.verdict != "proved"
     assert {o.verdict for o in first.obligations if o.condition == "vacuity"} == {"vacuous"}
     assert [o.verdict for o in first.obligations] == [o.verdict for o in second.obligations]
+
+
+def test_a_text_too_deep_for_a_key_is_settled_anyway() -> None:
+    deep: Expr = Var("N")
+    for _ in range(2000):
+        deep = Neg(deep)
+    template = inlined(edited(DIRECT))
+    reuse = Reuse(
+        Nodes(template, Ledger(Database(None, "test"), Atoms()), lambda _: False), Clock(9)
+    )
+    made: list[int] = []
+
+    def settle() -> Outcome:
+        made.append(1)
+        return Outcome("proved", "so it is")
+
+    for _ in range(2):
+        assert reuse.whole("vacuity", (deep,), settle).verdict == "proved"
+    assert len(made) == 2
+    for _ in range(2):
+        assert reuse.whole("vacuity", (Var("N"),), settle).verdict == "proved"
+    assert len(made) == 3
+
+
+def test_a_number_of_the_chip_is_another_than_a_whole_one() -> None:
+    """Templates that are made as data: in a text the names of the chip have a mark."""
+    half = Compare("=", Arith("*", num(2), Var("q")), num(1))
+    whole = edited(DIRECT)
+    mine = Parameter("q", None)
+    scope = replace(whole.scope, relations=(*whole.scope.relations, half))
+    real = replace(whole, scope=replace(scope, chip=(*scope.chip, mine)))
+    integer = replace(whole, scope=replace(scope, agents=(*scope.agents, mine)))
+    database = Database(None, "test")
+    for template, verdict in ((real, "proved"), (integer, "vacuous")):
+        proof = prove(template, database=database, only=lambda word: word == "vacuity")
+        assert [o.verdict for o in proof.obligations] == [verdict]

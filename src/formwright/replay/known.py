@@ -68,14 +68,18 @@ class Runs:
     ) -> Outcome | None:
         """What comes of a run, at most to an anomaly of ``until``; ``None`` where the program
         cannot be prepared."""
-        key = (frozenset(values.items()), schedule, budget, until)
+        point = frozenset(values.items())
+        key = (point, schedule, budget, until)
         if key not in self._outcomes:
             if len(self._outcomes) >= OUTCOMES:
                 del self._outcomes[next(iter(self._outcomes))]
             prepared = self.prepared(values)
-            self._outcomes[key] = (
+            made = (
                 None if prepared is None else run_prepared(prepared, schedule, budget, until=until)
             )
+            self._outcomes[key] = made
+            if made is None or not any(a.kind in until for a in made.anomalies):
+                self._outcomes[point, schedule, budget, frozenset()] = made  # it was not cut short
         return self._outcomes[key]
 
 

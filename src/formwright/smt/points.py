@@ -65,6 +65,8 @@ def adapted(
     premises = runs.pop(frozenset(), [])
     if not _names(premises, atoms) <= set(fixed) | set(menus):
         return None
+    if any(v.denominator != 1 for n, v in fixed.items() if n not in atoms.real):
+        return None  # kept where the name was a number of the chip
     if not set(menus) <= set(fixed) or not all(holds(f, fixed) for f in premises):
         chosen = _decided(fixed, premises, menus, atoms, holds)
         if chosen is None:

@@ -130,9 +130,10 @@ class Prover:
         yield self._fixed("designs in scope", "K3", "menu", 5, self._menus, self._stated())
 
     def _stated(self) -> tuple[object, ...]:
-        """What the menus are judged by."""
+        """What the menus are judged by; numbers of the chip are real, others whole."""
         template = self._template
-        return scope_conditions(template), template.constraints, template.decisions
+        chip = [p.name for p in template.scope.chip]
+        return chip, scope_conditions(template), template.constraints, template.decisions
 
     def _step_tasks(self, setting: Setting, choices: Choices) -> Iterator[Task]:
         """What a refinement step owes in place of a program (S14 to S23)."""
@@ -249,7 +250,7 @@ class Prover:
                 if before.excluded and said(query) in before.excluded:
                     continue
                 # Where one was left open, the others are not tried the short way first either.
-                answer = solver.answer(query) if before.left is None else solver.left(query)
+                answer = solver.answer(query) if before.left is None else solver.rest(query)
                 cases += answer.cases
                 if answer.status == "unknown":
                     return Outcome("unresolved", answer.reason, limited=True)

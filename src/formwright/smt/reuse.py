@@ -143,7 +143,11 @@ class Reuse:
         self, condition: str, read: tuple[object, ...], settle: Callable[[], Outcome]
     ) -> Outcome:
         """As ``settle`` says, but where it proved the same of equal ``read`` before."""
-        database, key = self.nodes.ledger.database, digest(["whole", condition, repr(read)])
+        try:
+            text = repr(read)
+        except RecursionError:  # deeper than the texts of its statements one by one
+            return settle()
+        database, key = self.nodes.ledger.database, digest(["whole", condition, text])
         row: Any = database.get("node", key)
         match row:
             case {"shown": str(detail)}:

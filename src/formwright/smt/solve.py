@@ -107,6 +107,22 @@ class Solver:
             self._whole.note(query, self._premises)
         return found
 
+    def rest(self, query: Query) -> Answer:
+        """As :meth:`answer`, where another query of the goal was left open: what is kept still
+        answers, but nothing is asked with literals first."""
+        if self._whole is not None and self._whole.knows(query, self._premises):
+            return Answer("unsat")
+        goal = conj((*query.facts, query.goal))
+        if self._ledger is not None and (self._looked is None or self._looked.goal != goal):
+            definitions = tagged("definition", self._definitions(goal, query.hints))
+            if self._ledger.recall(_claim(query), definitions, self._premises):
+                return Answer("unsat")
+            self._clock.asked += 1
+        found = self.left(query)
+        if self._whole is not None and found.status == "unsat":
+            self._whole.note(query, self._premises)
+        return found
+
     def excluded(self, query: Query) -> bool:
         """Whether a kept core shows that the query has no solution, or one that is kept now."""
         ledger = self._ledger

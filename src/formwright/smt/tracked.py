@@ -1,7 +1,7 @@
 """A query whose assertions are told apart, so that an answer says which of them it used."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any as Z3Expr
 
 import z3
@@ -18,13 +18,13 @@ GROWN = 24
 """Cores of fewer assertions are not made smaller: that costs more than it saves."""
 
 
-@lru_cache(maxsize=8192)
+@cache
 def _literal(number: int) -> Z3Expr:
     """The literal of an assertion; solvers share them, which is a tenth of the work."""
     return z3.Bool(f"{Encoding.LITERAL}{number}")
 
 
-@lru_cache(maxsize=8192)
+@cache
 def _literal_id(number: int) -> int:
     return int(_literal(number).get_id())
 
