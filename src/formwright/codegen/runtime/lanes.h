@@ -68,7 +68,8 @@ FW_INLINE fw_vec fw_index(int64_t base, int32_t step) {
     return __builtin_convertvector(lanes * fw_all_ints(step) + fw_all_ints((int32_t)base), fw_vec);
 }
 
-/* Maxima and minima: NaN when either side is; of two zeros the second. Same bits in any lane. */
+/* Maxima and minima: NaN when either side is; of two zeros the second. Same bits in any lane. Which
+ * zero is the greatest of a whole vector is left to the tree that finds it. */
 FW_INLINE float fw_larger(float a, float b) { return a != a || a > b ? a : b; }
 FW_INLINE float fw_smaller(float a, float b) { return a != a || a < b ? a : b; }
 FW_INLINE fw_vec fw_vec_max(fw_vec a, fw_vec b) {

@@ -121,9 +121,9 @@ LAYERNORM: Final = Operator(
     name="layernorm",
     title="rows less their mean, divided by the root of their variance",
     formula=(
-        "Y[T,H] = (X[T,H] - mu[T]) * rsqrt(v[T] / index(H) + 1/100000) * g[H] + b[H]",
-        "mu[T] = sum(h < H) X[T,h] / index(H)",
-        "v[T] = sum(h < H) (X[T,h] - mu[T]) * (X[T,h] - mu[T])",
+        "Y[T,H] = (X[T,H] - s[T] / index(H)) * rsqrt(v[T] / index(H) + 1/100000) * g[H] + b[H]",
+        "s[T] = sum(h < H) X[T,h]",
+        "v[T] = sum(h < H) (X[T,h] - s[T] / index(H)) * (X[T,h] - s[T] / index(H))",
     ),
     extents=(Extent("T", 1, MAX_EXTENT), Extent("H", 1, MAX_TERMS)),
     operands=(
