@@ -13,10 +13,10 @@ import z3
 
 from formwright.smt.atoms import Atoms
 from formwright.smt.clock import Clock
-from formwright.smt.encoding import Encoding, rational_model, value_of
+from formwright.smt.encoding import Encoding, new_solver, rational_model, value_of
 from formwright.smt.premises import Premises
 from formwright.smt.small import small_model
-from formwright.smt.terms import Formula, Number, Poly, polys
+from formwright.smt.terms import Formula, Number, direct_names
 
 CASES = 48
 """The most assignments of decisions that one query is split into."""
@@ -126,16 +126,3 @@ class Cases:
             return self._atoms.holds(formula, values)
         except ZeroDivisionError:
             return False
-
-
-def new_solver() -> Z3Expr:
-    """A solver whose answers do not change from run to run."""
-    solver = z3.SimpleSolver()
-    solver.set("random_seed", 1)
-    return solver
-
-
-def direct_names(formulas: Sequence[Formula], hints: Sequence[Poly] = ()) -> frozenset[str]:
-    """The symbols that formulas and hints name themselves."""
-    found = {n for f in formulas for p in polys(f) for n in p.symbols()}
-    return frozenset(found | {n for p in hints for n in p.symbols()})

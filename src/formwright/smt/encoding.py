@@ -153,6 +153,13 @@ def _integer(value: int, real: bool) -> str:
     return f"(- {text})" if value < 0 else text
 
 
+def new_solver() -> Z3Expr:
+    """A solver whose answers do not change from run to run."""
+    solver = z3.SimpleSolver()
+    solver.set("random_seed", 1)
+    return solver
+
+
 def value_of(model: Z3Expr, constant: Z3Expr) -> Number:
     """The exact value that a model gives a constant."""
     value = model.eval(constant, model_completion=True)

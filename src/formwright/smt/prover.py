@@ -250,7 +250,7 @@ class Prover:
                 if before.excluded and said(query) in before.excluded:
                     continue
                 # Where one was left open, the others are not tried the short way first either.
-                answer = solver.answer(query) if before.left is None else solver.rest(query)
+                answer = solver.answer(query, short=before.left is None)
                 cases += answer.cases
                 if answer.status == "unknown":
                     return Outcome("unresolved", answer.reason, limited=True)

@@ -13,9 +13,9 @@ from typing import Any as Z3Expr
 import z3
 
 from formwright.smt.atoms import Atoms
-from formwright.smt.cases import Answer, Cases, direct_names, new_solver
+from formwright.smt.cases import Answer, Cases
 from formwright.smt.clock import Clock, OutOfTimeError
-from formwright.smt.encoding import Encoding, value_of
+from formwright.smt.encoding import Encoding, new_solver, value_of
 from formwright.smt.goals import Query
 from formwright.smt.ledger import Ledger, tagged
 from formwright.smt.lemmas import lemmas, menu_products
@@ -29,6 +29,7 @@ from formwright.smt.terms import (
     Poly,
     conj,
     constant,
+    direct_names,
     le,
     symbol,
 )
@@ -94,31 +95,19 @@ class Solver:
         """Names that are at least 1 in the premises."""
         return self._premises.positive
 
-    def answer(self, query: Query, small: bool = True) -> Answer:
+    def answer(self, query: Query, small: bool = True, short: bool = True) -> Answer:
         """Whether facts and goal can hold together in the scope.
 
-        ``small``: a solution has small values, for people and for a replay.
+        ``small``: a solution has small values, for people and for a replay. ``short``: with a
+        ledger, first asked with literals, as :meth:`excluded` does; else only what is kept answers
+        before it is solved.
         """
         if self._whole is not None and self._whole.knows(query, self._premises):
             return Answer("unsat")
-        known = self._ledger is not None and self.excluded(query)
+        known = self._ledger is not None and (
+            self.excluded(query) if short else self._kept(self._ledger, query)
+        )
         found = Answer("unsat") if known else self.left(query, small)
-        if self._whole is not None and found.status == "unsat":
-            self._whole.note(query, self._premises)
-        return found
-
-    def rest(self, query: Query) -> Answer:
-        """As :meth:`answer`, where another query of the goal was left open: what is kept still
-        answers, but nothing is asked with literals first."""
-        if self._whole is not None and self._whole.knows(query, self._premises):
-            return Answer("unsat")
-        goal = conj((*query.facts, query.goal))
-        if self._ledger is not None and (self._looked is None or self._looked.goal != goal):
-            definitions = tagged("definition", self._definitions(goal, query.hints))
-            if self._ledger.recall(_claim(query), definitions, self._premises):
-                return Answer("unsat")
-            self._clock.asked += 1
-        found = self.left(query)
         if self._whole is not None and found.status == "unsat":
             self._whole.note(query, self._premises)
         return found
@@ -127,12 +116,9 @@ class Solver:
         """Whether a kept core shows that the query has no solution, or one that is kept now."""
         ledger = self._ledger
         assert ledger is not None
-        goal = conj((*query.facts, query.goal))
-        claim = _claim(query)
-        definitions = tagged("definition", self._definitions(goal, query.hints))
-        if ledger.recall(claim, definitions, self._premises):
+        goal, claim, definitions = self._stated(query)
+        if self._recalled(ledger, claim, definitions):
             return True
-        self._clock.asked += 1
         tracked = Tracked(self._linear, self._clock)
         tracked.add([*claim, *definitions, *tagged("premise", self._assumed)])
         tracked.add(tagged("bound", self._premises.bounds()))
@@ -141,6 +127,25 @@ class Solver:
         with suppress(OutOfTimeError, z3.Z3Exception):
             self._keep_linear(ledger, tracked)
         return True
+
+    def _kept(self, ledger: Ledger, query: Query) -> bool:
+        """Whether a kept core answers; not looked for again where it was looked for last."""
+        goal, claim, definitions = self._stated(query)
+        seen = self._looked is not None and self._looked.goal == goal
+        return not seen and self._recalled(ledger, claim, definitions)
+
+    def _stated(self, query: Query) -> tuple[Formula, list[Tagged], list[Tagged]]:
+        """A query as one formula, by its parts, and with what defines its names."""
+        goal = conj((*query.facts, query.goal))
+        return goal, _claim(query), tagged("definition", self._definitions(goal, query.hints))
+
+    def _recalled(
+        self, ledger: Ledger, claim: Sequence[Tagged], definitions: Sequence[Tagged]
+    ) -> bool:
+        """Whether a kept core is part of the query; else it is one more to ask."""
+        known = ledger.recall(claim, definitions, self._premises)
+        self._clock.asked += not known
+        return known
 
     def _contradictory(self, tracked: Tracked, goal: Formula, hints: Sequence[Poly]) -> bool:
         """Whether that is so with products as symbols; then the lemmas, then the menus are added.

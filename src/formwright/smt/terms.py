@@ -6,7 +6,7 @@ polynomial (a ceiling, a quotient, a minimum, a choice) is a symbol of its own, 
 content, with a definition that :mod:`formwright.smt.atoms` gives.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -277,3 +277,9 @@ def polys(formula: Formula) -> tuple[Poly, ...]:
             return polys(part)
         case _:
             assert_never(formula)
+
+
+def direct_names(formulas: Sequence[Formula], hints: Sequence[Poly] = ()) -> frozenset[str]:
+    """The symbols that formulas and hints name themselves."""
+    found = {n for f in formulas for p in polys(f) for n in p.symbols()}
+    return frozenset(found | {n for p in hints for n in p.symbols()})

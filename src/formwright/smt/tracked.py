@@ -7,7 +7,7 @@ from typing import Any as Z3Expr
 import z3
 
 from formwright.smt.clock import Clock
-from formwright.smt.encoding import Encoding
+from formwright.smt.encoding import Encoding, new_solver
 from formwright.smt.record import Tagged
 from formwright.smt.terms import Formula
 
@@ -65,8 +65,7 @@ class Tracked:
     def __init__(self, encoding: Encoding, clock: Clock) -> None:
         self._encoding = encoding
         self._clock = clock
-        self._solver = z3.SimpleSolver()
-        self._solver.set("random_seed", 1)
+        self._solver = new_solver()
         self._kept: list[Tagged] = []
         self._literals: list[Z3Expr] = []
 
@@ -117,7 +116,6 @@ def alone(core: Sequence[Tagged], encoding: Encoding, clock: Clock) -> tuple[Tag
 
 
 def _contradict(formulas: Sequence[Formula], encoding: Encoding, clock: Clock) -> bool:
-    solver = z3.SimpleSolver()
-    solver.set("random_seed", 1)
+    solver = new_solver()
     solver.add(encoding.whole(formulas))
     return bool(clock.check(solver) == z3.unsat)

@@ -66,8 +66,8 @@ class NotingSolver(Solver):
         super().__init__(atoms, rules, clock, linear)
         self._symbols, self._listener = atoms, listener
 
-    def answer(self, query: Query, small: bool = True) -> Answer:
-        found = super().answer(query, small)
+    def answer(self, query: Query, small: bool = True, short: bool = True) -> Answer:
+        found = super().answer(query, small, short)
         if found.status == "unsat":
             self._listener(noted(query, self.premises, self._symbols))
         return found

@@ -86,7 +86,7 @@ class GroundedSolver(Solver):
         super().__init__(atoms, rules, clock, linear)
         self._symbols, self._keeper = atoms, keeper
 
-    def answer(self, query: Query, small: bool = True) -> Answer:
+    def answer(self, query: Query, small: bool = True, short: bool = True) -> Answer:
         found = self._keeper.look(noted(query, self.premises, self._symbols))
         if found.fault or isinstance(found.ground, Point):
             return Answer("unknown", found.fault or "a point is kept for a query without one")
