@@ -30,6 +30,16 @@ program
 """
 
 
+SQUARE_TILES = """\
+  par grid (i, j) in ceil(M/T), ceil(N/T):
+    alloc acc[T,T] register
+    acc[r,s] = 0
+    for l in 0 .. K:
+      acc[r,s] += A[i*T+r, l] * B[l, j*T+s] clip
+    C[i*T+r, j*T+s] = acc[r,s] clip
+"""
+
+
 def template_of(program: str, head: str = TEXT) -> Template:
     """The template whose program is ``program``, indented by two."""
     return parse(Source("t.fw", head + program))

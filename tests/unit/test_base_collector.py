@@ -46,7 +46,10 @@ def test_a_collector_that_is_off_stays_off() -> None:
         assert gc.get_threshold()[0] == 0
 
 
-def test_a_proof_leaves_it_as_it_was() -> None:
-    before = gc.get_threshold()
-    assert prove_source(load_source("softmax_rows"), fresh=True).verdict == "proved"
+def test_a_proof_slows_it_down_and_leaves_it_as_it_was() -> None:
+    before, seen = gc.get_threshold(), set[int]()
+    source = load_source("softmax_rows")
+    proof = prove_source(source, fresh=True, progress=lambda _: seen.add(gc.get_threshold()[0]))
+    assert proof.verdict == "proved"
+    assert seen == {SELDOM[0]}
     assert gc.get_threshold() == before

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from codegen_library import SMALL, Library, built, check, inputs, template_of
+from codegen_library import SMALL, SQUARE_TILES, Library, built, check, inputs, template_of
 
 SHAPES = [
     (1, 1, 1),
@@ -158,15 +158,7 @@ def test_denormals_stay_after_loading(packed: Library) -> None:
 
 @pytest.mark.slow
 def test_nothing_is_left_when_the_library_is_closed(tmp_path: Path) -> None:
-    program = """\
-  par grid (i, j) in ceil(M/T), ceil(N/T):
-    alloc acc[T,T] register
-    acc[r,s] = 0
-    for l in 0 .. K:
-      acc[r,s] += A[i*T+r, l] * B[l, j*T+s] clip
-    C[i*T+r, j*T+s] = acc[r,s] clip
-"""
-    library = built(template_of(program), {"T": 16}, tmp_path)
+    library = built(template_of(SQUARE_TILES), {"T": 16}, tmp_path)
     check(library, 100, 90, 80, threads=3)
     before = len(list(Path("/proc/self/task").iterdir()))
     close = ctypes.CDLL(None).dlclose

@@ -6,17 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from codegen_library import Library, built, check, template_of
+from codegen_library import SQUARE_TILES, Library, built, check, template_of
 
 CORES = sorted(os.sched_getaffinity(0))
-PROGRAM = """\
-  par grid (i, j) in ceil(M/T), ceil(N/T):
-    alloc acc[T,T] register
-    acc[r,s] = 0
-    for l in 0 .. K:
-      acc[r,s] += A[i*T+r, l] * B[l, j*T+s] clip
-    C[i*T+r, j*T+s] = acc[r,s] clip
-"""
 
 pytestmark = pytest.mark.skipif(len(CORES) < 2, reason="one processor is all there is")
 
@@ -24,7 +16,7 @@ pytestmark = pytest.mark.skipif(len(CORES) < 2, reason="one processor is all the
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
     allowed = os.sched_getaffinity(0)
-    yield built(template_of(PROGRAM), {"T": 16}, tmp_path)
+    yield built(template_of(SQUARE_TILES), {"T": 16}, tmp_path)
     os.sched_setaffinity(0, allowed)
 
 

@@ -243,8 +243,10 @@ def test_a_run_that_is_only_to_confirm_ends_where_it_has() -> None:
 
 @pytest.mark.parametrize("condition", sorted({*ORDER_CONDITIONS, "coverage", "defined", "implied"}))
 def test_only_what_an_anomaly_alone_bears_out_ends_a_run(condition: str) -> None:
+    enough = telling(condition)
+    assert bool(enough) == (condition in {"readiness", "lifetime", "order", "single"})
     outcome = Outcome("defect")
-    for kind in telling(condition):
+    for kind in enough:
         odd = replace(outcome, anomalies=(Anomaly(kind, "warp 0", "does something odd"),))
         assert finding(condition, "", odd) is not None
 
