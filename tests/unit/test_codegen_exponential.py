@@ -37,6 +37,17 @@ void greatest(const float *x, float *y, int64_t n) {
         for (int64_t l = 0; l < FW_LANES; l++) y[i + l] = most;
     }
 }
+void sums(const float *x, float *y, int64_t n) {
+    for (int64_t i = 0; i + 4 * FW_LANES <= n; i += 4 * FW_LANES) {
+        const fw_vec a = fw_load(x + i), b = fw_load(x + i + FW_LANES);
+        const fw_vec c = fw_load(x + i + 2 * FW_LANES), d = fw_load(x + i + 3 * FW_LANES);
+        const fw_four four = fw_sum_of_4(a, b, c, d);
+        for (int64_t row = 0; row < 4; row++) y[i / FW_LANES + row] = four[row];
+    }
+}
+void sums_1(const float *x, float *y, int64_t n) {
+    for (int64_t i = 0; i + FW_LANES <= n; i += FW_LANES) y[i / FW_LANES] = fw_sum(fw_load(x + i));
+}
 int64_t lanes(void) { return FW_LANES; }
 #define BOTH(kind)                                                            \\
     void put_##kind(const float *x, uint16_t *y, int64_t n) {                 \\
@@ -164,3 +175,15 @@ def test_the_greatest_lane_is_found_wherever_it_is(helpers: ctypes.CDLL) -> None
     y = applied(helpers.greatest, x.ravel(), out=np.float32).reshape(x.shape)
     wanted = np.broadcast_to(x.max(-1, keepdims=True), x.shape)
     assert np.array_equal(y, wanted, equal_nan=True)
+
+
+def test_four_sums_at_once_have_the_bits_of_one_at_a_time(helpers: ctypes.CDLL) -> None:
+    rng = np.random.default_rng(7)
+    x = (rng.standard_normal(64 * 1024) * 2.0 ** rng.integers(-60, 60, 64 * 1024)).astype("f4")
+    x[rng.integers(0, x.size, 64)] = np.inf
+    x[rng.integers(0, x.size, 64)] = 1e-42
+    rows = x.size // helpers.lanes()
+    each, four = (applied(f, x, out=np.float32)[:rows] for f in (helpers.sums_1, helpers.sums))
+    assert np.isfinite(each).any()
+    assert np.array_equal(each, four, equal_nan=True)
+    assert np.array_equal(np.signbit(each[each == each]), np.signbit(four[four == four]))

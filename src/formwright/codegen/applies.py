@@ -16,7 +16,8 @@ from formwright.codegen.fold import fold
 from formwright.codegen.leaves import LANE, Cells, Named
 from formwright.codegen.linear import Linear, linear, plus
 from formwright.codegen.points import bind_box
-from formwright.codegen.values import joined, updated, value_text
+from formwright.codegen.sums import Summed, at_once, finish, neutral, tree
+from formwright.codegen.values import updated, value_text
 from formwright.codegen.ways import Way, names_in, way_of
 from formwright.ir.expr import Arith, Expr, Num, Var, num
 from formwright.ir.program import Apply, BoxVar
@@ -236,17 +237,19 @@ def _lane_by_lane(apply: Apply, cells: Cells) -> str:
 
 
 def _sums(apply: Apply, way: Way, positions: Sequence[Position], context: Context) -> None:
-    """Vectors added up as a tree, then the lanes."""
-    body = list[str]()
-    for values, test in _rows(way, context):
-        named = Named()
-        vectors = [
-            _masked(apply, _cells(way, position, values, named, False, context))
-            for position in positions
-        ]
-        text = _finish(apply, _tree(apply.op, vectors, context), values, context)
-        lines = [*named.take(), text]
-        body.append(f"if ({test}) {{ {' '.join(lines)} }}" if test else f"{{ {' '.join(lines)} }}")
+    """Vectors added up as a tree, then the lanes, of several rows at once where all are there."""
+    body, rows = list[str](), list(_rows(way, context))
+    while rows:
+        count = at_once(apply, [test for _, test in rows], context)
+        some, rows = rows[:count], rows[count:]
+        named, found = Named(), list[Summed]()
+        for values, _ in some:
+            cells = [_cells(way, p, values, named, False, context) for p in positions]
+            vectors = [_masked(apply, c) for c in cells]
+            found.append(Summed(values, tree(apply.op, vectors, context)))
+        text = " ".join([*named.take(), *finish(apply, found, context)])
+        test = some[0][1]
+        body.append(f"if ({test}) {{ {text} }}" if test else f"{{ {text} }}")
     with context.writer.block(""):
         for line in body:
             context.writer.line(line)
@@ -257,48 +260,7 @@ def _masked(apply: Apply, cells: Cells) -> str:
     text = value_text(apply.value, cells)
     if cells.count is None:
         return text
-    return f"fw_choose(fw_first({cells.count}), {text}, {_neutral(apply)})"
-
-
-def _neutral(apply: Apply) -> str:
-    return "(fw_vec){0}" if apply.op == "+=" else "fw_all(-INFINITY)"
-
-
-def _tree(op: str, vectors: Sequence[str], context: Context) -> str:
-    found = list(vectors)
-    while len(found) > 1:
-        pairs = [found[i : i + 2] for i in range(0, len(found), 2)]
-        found = [
-            _both(op, pair[0], pair[1], context) if len(pair) == 2 else pair[0] for pair in pairs
-        ]
-    return found[0]
-
-
-def _both(op: str, a: str, b: str, context: Context) -> str:
-    if op == "+=":
-        return joined("+", a, b, True, context.output.calls)
-    return f"fw_vec_max({a}, {b})"
-
-
-def _finish(apply: Apply, vector: str, values: Mapping[str, Expr], context: Context) -> str:
-    """The destination with the lanes of ``vector`` put together."""
-    access, cells = apply.destination, Cells(context, values, Named())
-    lanes = f"fw_sum({vector})" if apply.op == "+=" else f"fw_greatest({vector})"
-
-    def into(old: str) -> str:
-        if apply.op == "+=" and context.output.calls:
-            return joined("+", old, lanes, False, True)
-        return f"{old} + {lanes}" if apply.op == "+=" else f"fw_larger({lanes}, {old})"
-
-    tile = context.tiles.get(access.buffer)
-    if tile is not None:
-        cell = cells.cell(access, tile)
-        return f"{cell} = {into(cell)};"
-    placed = cells.placed(access)
-    kind, pointer = context.place(access.buffer).kind, cells.pointer(placed)
-    tests = cells.tests(cells.found(placed))
-    text = kind.put(pointer, into(kind.get(pointer)))
-    return f"if ({' && '.join(tests)}) {{ {text} }}" if tests else text
+    return f"fw_choose(fw_first({cells.count}), {text}, {neutral(apply)})"
 
 
 # Rows whose length comes at run time.
@@ -355,7 +317,7 @@ def _long_sum(apply: Apply, way: Way, extent: Expr, context: Context) -> None:
     each = max(1, min(4, 8 // max(1, len(rows))))
     with out.block(""):
         for at in range(len(rows)):
-            names = ", ".join(f"sum_{at}_{k} = {_neutral(apply)}" for k in range(each))
+            names = ", ".join(f"sum_{at}_{k} = {neutral(apply)}" for k in range(each))
             out.line(f"fw_vec {names};")
 
         def body(k: int, position: Position, inside: Context) -> None:
@@ -374,7 +336,12 @@ def _long_sum(apply: Apply, way: Way, extent: Expr, context: Context) -> None:
                     out.line(text)
 
         _steps(way, extent, each, context, body)
-        for at, (values, test) in enumerate(rows):
-            vector = _tree(apply.op, [f"sum_{at}_{k}" for k in range(each)], context)
-            text = _finish(apply, vector, values, context)
-            out.line(f"if ({test}) {{ {text} }}" if test else text)
+        left = [
+            (test, Summed(values, tree(apply.op, [f"sum_{at}_{k}" for k in range(each)], context)))
+            for at, (values, test) in enumerate(rows)
+        ]
+        while left:
+            count = at_once(apply, [test for test, _ in left], context)
+            some, left = left[:count], left[count:]
+            text, test = " ".join(finish(apply, [row for _, row in some], context)), some[0][0]
+            out.line(f"if ({test}) {{ {text} }}" if test else f"{{ {text} }}")

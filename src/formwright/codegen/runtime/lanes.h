@@ -99,23 +99,47 @@ FW_INLINE float fw_rsqrtf(float x) { return 1.0f / sqrtf(x); }
 FW_INLINE fw_vec fw_vec_rsqrt(fw_vec a) { return fw_all(1.0f) / fw_vec_sqrt(a); }
 
 /* Over all lanes: halves onto each other, always in the same order. */
-typedef float fw_pair_of_four __attribute__((vector_size(16)));
+typedef float fw_four __attribute__((vector_size(16)));
 #if FW_LANES == 16
 /* Read lane by lane a quarter goes through memory. */
-#define fw_quarter(v, at) ((fw_pair_of_four)_mm512_extractf32x4_ps((__m512)(v), at))
+#define fw_quarter(v, at) ((fw_four)_mm512_extractf32x4_ps((__m512)(v), at))
 #endif
 FW_INLINE float fw_sum(fw_vec v) {
 #if FW_LANES == 16
-    const fw_pair_of_four a = fw_quarter(v, 0) + fw_quarter(v, 2), b = fw_quarter(v, 1) + fw_quarter(v, 3);
-    const fw_pair_of_four s = a + b;
+    const fw_four a = fw_quarter(v, 0) + fw_quarter(v, 2), b = fw_quarter(v, 1) + fw_quarter(v, 3);
+    const fw_four s = a + b;
 #elif FW_LANES == 8
-    const fw_pair_of_four s = (fw_pair_of_four)_mm256_castps256_ps128((__m256)v) +
-                              (fw_pair_of_four)_mm256_extractf128_ps((__m256)v, 1);
+    const fw_four s = (fw_four)_mm256_castps256_ps128((__m256)v) +
+                              (fw_four)_mm256_extractf128_ps((__m256)v, 1);
 #else
-    const fw_pair_of_four s = v;
+    const fw_four s = v;
 #endif
-    const fw_pair_of_four t = s + __builtin_shufflevector(s, s, 2, 3, 2, 3);
+    const fw_four t = s + __builtin_shufflevector(s, s, 2, 3, 2, 3);
     return t[0] + t[1];
+}
+/* fw_sum of four vectors: the same sums in the same order, in a third of the instructions. */
+FW_INLINE fw_four fw_sum_of_4(fw_vec a, fw_vec b, fw_vec c, fw_vec d) {
+#if FW_LANES == 16
+    const __m512 x = (__m512)a, y = (__m512)b, z = (__m512)c, w = (__m512)d;
+    const __m512 xy = _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0x44), _mm512_shuffle_f32x4(x, y, 0xee));
+    const __m512 zw = _mm512_add_ps(_mm512_shuffle_f32x4(z, w, 0x44), _mm512_shuffle_f32x4(z, w, 0xee));
+    /* A quarter for each vector, then a half of it, then its first lane. */
+    const __m512 s = _mm512_add_ps(_mm512_shuffle_f32x4(xy, zw, 0x88), _mm512_shuffle_f32x4(xy, zw, 0xdd));
+    const __m512 t = _mm512_add_ps(s, _mm512_permute_ps(s, 0xee));
+    const __m512 u = _mm512_add_ps(t, _mm512_movehdup_ps(t));
+    const __m512i first = _mm512_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12);
+    return (fw_four)_mm512_castps512_ps128(_mm512_permutexvar_ps(first, u));
+#elif FW_LANES == 8
+    const __m256 x = (__m256)a, y = (__m256)b, z = (__m256)c, w = (__m256)d;
+    const __m256 xy = _mm256_add_ps(_mm256_permute2f128_ps(x, y, 0x20), _mm256_permute2f128_ps(x, y, 0x31));
+    const __m256 zw = _mm256_add_ps(_mm256_permute2f128_ps(z, w, 0x20), _mm256_permute2f128_ps(z, w, 0x31));
+    /* Lanes 0 and 2, then 1 and 3, of vectors a and c below, of b and d above. */
+    const __m256 t = _mm256_add_ps(_mm256_unpacklo_ps(xy, zw), _mm256_unpackhi_ps(xy, zw));
+    const __m256 u = _mm256_add_ps(t, _mm256_permute_ps(t, 0xee));
+    return (fw_four)_mm_unpacklo_ps(_mm256_castps256_ps128(u), _mm256_extractf128_ps(u, 1));
+#else
+    return (fw_four){fw_sum(a), fw_sum(b), fw_sum(c), fw_sum(d)};
+#endif
 }
 #if FW_LANES >= 8
 FW_INLINE __m128 fw_larger_of_four(__m128 a, __m128 b) {

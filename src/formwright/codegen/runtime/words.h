@@ -4,6 +4,8 @@ typedef uint64_t fw_word;
 typedef fw_word fw_vec __attribute__((vector_size(8 * FW_LANES)));
 typedef fw_word fw_any __attribute__((vector_size(8 * FW_LANES), aligned(8), may_alias));
 typedef int64_t fw_ints __attribute__((vector_size(8 * FW_LANES)));
+typedef fw_word fw_four __attribute__((vector_size(32)));
+#define fw_sum_of_4(a, b, c, d) ((fw_four){fw_sum(a), fw_sum(b), fw_sum(c), fw_sum(d)})
 
 #define FW_INLINE static inline __attribute__((always_inline, unused))
 /* Calls keep the code small: it is compiled for a few runs. */
