@@ -61,8 +61,8 @@ QUICK_PEERS: tuple[BaselineName, ...] = ("torch", "onednn", "onnxruntime")
 """The full run has NumPy too; here a child more for each row would take too long."""
 SEARCH_ROUNDS = 3
 """To tell the built designs apart; the best is timed afresh."""
-NEAR_ROOF = 0.95
 MARGIN = 0.05
+"""Of a ratio, and of a share of the roof. Far above its roof is who computes by other units."""
 BUSY = 0.2
 """Of the time in a run queue: then ratios say little, and the CPU time is printed beside them."""
 
@@ -252,7 +252,7 @@ class Bench:
         name = min(timed, key=lambda n: timed[n][0].median)
         interval, theirs = timed[name]
         wanted = floor(row.shape.operator, row.dtype)
-        if share >= NEAR_ROOF and theirs >= NEAR_ROOF:
+        if abs(1 - share) <= MARGIN and abs(1 - theirs) <= MARGIN:
             return
         if interval.median < wanted if wanted > 1 else interval.high < 1:
             said = verdict(interval, MARGIN)

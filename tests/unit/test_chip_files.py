@@ -140,6 +140,20 @@ def test_local_is_measured_once_and_kept(kept: Path, monkeypatch: pytest.MonkeyP
     local_file().write_text(before.decode().replace("cpu = ", "cpu = 'another' #"))
     assert load_chip("local") == chip
     assert calls == [1]
+    # Nor what is kept of more cores than this process may use, or of fewer.
+    cores = f'value = {chip.parameters()["chip.cores"]}, source = "cores'
+    assert cores in before.decode()
+    local_file().write_text(before.decode().replace(cores, cores.replace("= ", "= 9", 1)))
+    assert load_chip("local") == chip
+    assert calls == [1, 1]
+
+
+def test_fewer_cores_are_another_chip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(load, "usable_cores", lambda: tuple(range(8)))
+    assert local_file().name == "local.toml"
+    monkeypatch.setattr(load, "usable_cores", lambda: (3,))
+    assert local_file().name == "local-1.toml"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from formwright.base.diagnostics import InputError
+from formwright.chip.load import local_file
 from formwright.contract.problem import load_problem
 from formwright.flow import study_growth
 from formwright.flow.growth_results import ARMS
@@ -128,7 +129,7 @@ def place_of(out: Path, operator: str) -> study_growth._Place:
     place = study_growth._Place(plan, out, 0, 0, "without")
     chips = place.side / "cache" / "formwright" / "chips"
     chips.mkdir(parents=True)
-    (chips / "local.toml").write_text("")
+    (chips / local_file().name).write_text("")
     return place
 
 

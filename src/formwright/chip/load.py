@@ -1,5 +1,6 @@
 """Chips by name: one that ships, a file, or ``local``, which is measured when first asked for."""
 
+import os
 from importlib import resources
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from formwright.base.host import cache_folder
 from formwright.base.source import Source
 from formwright.base.toml import read_toml, read_toml_file
 from formwright.chip.chip import Chip
-from formwright.chip.machine import cpu_name, detect_fields, isa_words
+from formwright.chip.machine import cpu_name, detect_fields, isa_words, usable_cores
 from formwright.chip.reader import read_chip, write_chip
 
 LOCAL = "local"
@@ -23,15 +24,21 @@ def shipped_chips() -> tuple[str, ...]:
 
 
 def local_file() -> Path:
-    """Where the figures of this machine are kept."""
-    return cache_folder() / "chips" / f"{LOCAL}.toml"
+    """Where the figures of this machine are kept, as far as this process may use it.
+
+    With fewer cores than the machine has (``taskset``, a quota) it is another chip: what all of
+    them reach together is not what these do.
+    """
+    cores = len(usable_cores())
+    name = LOCAL if cores == os.cpu_count() else f"{LOCAL}-{cores}"
+    return cache_folder() / "chips" / f"{name}.toml"
 
 
 def load_chip(name_or_path: str | Path) -> Chip:
     """The chip of that name or file.
 
     ``local`` is read from the user's cache; it is measured (some seconds) when nothing is kept
-    there, or when what is kept is of another CPU. Raises ``InputError``.
+    there, or when what is kept is of another CPU or other cores. Raises ``InputError``.
     """
     text = str(name_or_path)
     if text == LOCAL:
@@ -58,6 +65,7 @@ def _local() -> Chip:
     file = local_file()
     if file.exists():
         chip = read_chip(read_toml_file(file))
-        if (chip.cpu, chip.isa) == (cpu_name(), isa_words()):
+        cores = chip.parameters().get("chip.cores")
+        if (chip.cpu, chip.isa, cores) == (cpu_name(), isa_words(), len(usable_cores())):
             return chip
     return detect()

@@ -1,6 +1,6 @@
 """C from a template and an assignment: decisions are constants, extents come at run time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formwright.base.diagnostics import fail, nearest
@@ -24,12 +24,16 @@ from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Var
 from formwright.ir.formulation import require_program
 from formwright.ir.inline import inlined
-from formwright.ir.program import If, Par
+from formwright.ir.program import Apply, If, Op, Par, Stmt
 from formwright.ir.rewrite import free_names
 from formwright.ir.template import Parameter, Template
+from formwright.ir.values import parts as parts_of
 from formwright.ir.walk import statements
 
 LEAST_OF = 4096
+
+EXPONENTIAL = 4
+"""What a point counts where the program has exponentials, next to a multiply-add."""
 
 HEAD = """\
 #define _GNU_SOURCE
@@ -112,6 +116,8 @@ def emit_c(
     )
     second, _ = driver_function("fw_run", program[count:], context)
     points = " * ".join(f"fw_max(1, e->n_{n})" for n in _loops_of(whole))
+    if _has_exponentials(program):
+        points = f"{EXPONENTIAL} * {points}"
     kernel = "\n".join([environment_text(output, fixed), *output.functions, first, second])
     parts = [
         HEAD + f"#define FW_LANES {target.lanes}\n",
@@ -136,6 +142,13 @@ def emit_c(
         extents=tuple(extents),
         ahead=packed_inputs(program[:count], order[:-1]),
     )
+
+
+def _has_exponentials(program: Sequence[Stmt]) -> bool:
+    values = (
+        part for s in statements(program) if isinstance(s, Apply) for part in parts_of(s.value)
+    )
+    return any(isinstance(part, Op) and part.name == "exp" for part in values)
 
 
 def _check_assignment(template: Template, assignment: Mapping[str, int]) -> None:

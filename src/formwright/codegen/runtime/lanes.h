@@ -121,18 +121,19 @@ FW_INLINE float fw_sum(fw_vec v) {
 FW_INLINE fw_four fw_sum_of_4(fw_vec a, fw_vec b, fw_vec c, fw_vec d) {
 #if FW_LANES == 16
     const __m512 x = (__m512)a, y = (__m512)b, z = (__m512)c, w = (__m512)d;
-    const __m512 xy = _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0x44), _mm512_shuffle_f32x4(x, y, 0xee));
-    const __m512 zw = _mm512_add_ps(_mm512_shuffle_f32x4(z, w, 0x44), _mm512_shuffle_f32x4(z, w, 0xee));
-    /* A quarter for each vector, then a half of it, then its first lane. */
-    const __m512 s = _mm512_add_ps(_mm512_shuffle_f32x4(xy, zw, 0x88), _mm512_shuffle_f32x4(xy, zw, 0xdd));
+    /* Halves of x and y onto each other, then quarters: blends cost no shuffle. */
+    const __m512 xy = _mm512_add_ps(_mm512_mask_blend_ps(0xff00, x, y), _mm512_shuffle_f32x4(x, y, 0x4e));
+    const __m512 zw = _mm512_add_ps(_mm512_mask_blend_ps(0xff00, z, w), _mm512_shuffle_f32x4(z, w, 0x4e));
+    const __m512 even = _mm512_mask_blend_ps(0xf0f0, xy, zw), odd = _mm512_mask_blend_ps(0x0f0f, xy, zw);
+    const __m512 s = _mm512_add_ps(even, _mm512_shuffle_f32x4(odd, odd, 0xb1));
     const __m512 t = _mm512_add_ps(s, _mm512_permute_ps(s, 0xee));
     const __m512 u = _mm512_add_ps(t, _mm512_movehdup_ps(t));
-    const __m512i first = _mm512_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12);
+    const __m512i first = _mm512_setr_epi32(0, 8, 4, 12, 0, 8, 4, 12, 0, 8, 4, 12, 0, 8, 4, 12);
     return (fw_four)_mm512_castps512_ps128(_mm512_permutexvar_ps(first, u));
 #elif FW_LANES == 8
     const __m256 x = (__m256)a, y = (__m256)b, z = (__m256)c, w = (__m256)d;
-    const __m256 xy = _mm256_add_ps(_mm256_permute2f128_ps(x, y, 0x20), _mm256_permute2f128_ps(x, y, 0x31));
-    const __m256 zw = _mm256_add_ps(_mm256_permute2f128_ps(z, w, 0x20), _mm256_permute2f128_ps(z, w, 0x31));
+    const __m256 xy = _mm256_add_ps(_mm256_blend_ps(x, y, 0xf0), _mm256_permute2f128_ps(x, y, 0x21));
+    const __m256 zw = _mm256_add_ps(_mm256_blend_ps(z, w, 0xf0), _mm256_permute2f128_ps(z, w, 0x21));
     /* Lanes 0 and 2, then 1 and 3, of vectors a and c below, of b and d above. */
     const __m256 t = _mm256_add_ps(_mm256_unpacklo_ps(xy, zw), _mm256_unpackhi_ps(xy, zw));
     const __m256 u = _mm256_add_ps(t, _mm256_permute_ps(t, 0xee));
