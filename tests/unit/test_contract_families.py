@@ -65,10 +65,12 @@ def softmax(arrays: Arrays, cut: Callable[[np.ndarray], np.ndarray] = lambda e: 
     return e * (F(1) / e.sum(axis=1, keepdims=True, dtype=F))
 
 
-def softmax_blocks(arrays: Arrays, rescale: bool = True, block: int = 8) -> np.ndarray:
+def softmax_blocks(
+    arrays: Arrays, rescale: bool = True, block: int = 8, first: float = -np.inf
+) -> np.ndarray:
     """Online: the maximum grows block by block."""
     (x,) = singles(arrays)
-    top = np.full((len(x), 1), -np.inf, F)
+    top = np.full((len(x), 1), first, F)
     z = np.zeros((len(x), 1), F)
     for at in range(0, x.shape[1], block):
         part = x[:, at : at + block]
@@ -126,7 +128,9 @@ def attention(
     return out.reshape(shape)
 
 
-def attention_blocks(arrays: Arrays, rescale: bool = True, block: int = 8) -> np.ndarray:
+def attention_blocks(
+    arrays: Arrays, rescale: bool = True, block: int = 8, first: float = -np.inf
+) -> np.ndarray:
     """Online over blocks of keys; masked keys are cut away."""
     q, k, v = singles(arrays)
     shape = q.shape
@@ -135,7 +139,7 @@ def attention_blocks(arrays: Arrays, rescale: bool = True, block: int = 8) -> np
     out = np.zeros(q.shape, F)
     root = F(1 / np.sqrt(q.shape[-1]))
     for h, g, t in np.ndindex(q.shape[:3]):
-        top, z, acc = F(-np.inf), F(0), np.zeros(q.shape[-1], F)
+        top, z, acc = F(first), F(0), np.zeros(q.shape[-1], F)
         end = t + 1 if prefill else k.shape[1]
         for at in range(0, end, block):
             part = slice(at, min(at + block, end))
@@ -347,6 +351,7 @@ WRONG: dict[str, dict[str, Callable[[Arrays], np.ndarray]]] = {
         "dropped tail": softmax_of(short),
         "dropped lane": softmax_of(lane),
         "no rescale": lambda a: softmax_blocks(a, rescale=False),
+        "a maximum from -1e30 on": lambda a: softmax_blocks(a, first=-1e30),
         "no maximum": plain_exponentials,
         "masked row of zeros": zero_for_masked_rows,
         "not divided": lambda a: np.exp(a[0].astype(F) - a[0].astype(F).max(1, keepdims=True)),
@@ -366,6 +371,7 @@ WRONG: dict[str, dict[str, Callable[[Arrays], np.ndarray]]] = {
         "dropped tail": lambda a: attention(a, change=short),
         "dropped lane": lambda a: attention(a, change=lane),
         "no rescale": lambda a: attention_blocks(a, rescale=False),
+        "a maximum from -1e30 on": lambda a: attention_blocks(a, first=-1e30),
         "not scaled": lambda a: attention(a, scale=1.0),
         "dropped lane of the head": lambda a: attention((lane(a[0]), a[1], a[2])),
     },
@@ -377,6 +383,7 @@ WRONG: dict[str, dict[str, Callable[[Arrays], np.ndarray]]] = {
         "masked too late": lambda a: attention(a, leak=True),
         "dropped lane": lambda a: attention(a, change=lane),
         "no rescale": lambda a: attention_blocks(a, rescale=False),
+        "a maximum from -1e30 on": lambda a: attention_blocks(a, first=-1e30),
         "not scaled": lambda a: attention(a, scale=1.0),
     },
     "gated_mlp": {
