@@ -1,5 +1,6 @@
 """Builds over integers mod 2^64: right nests hold, wrong terms are refuted, the rest says why."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from formwright.codegen import emit_c, target_named
 from formwright.codegen.build import FLAGS, LINK, find_compiler
 from formwright.codegen.ring import RingError, check_ring, ring_source
 from formwright.codegen.words import NumbersError
+from formwright.contract.contract import Contract
 from formwright.contract.operators import OPERATORS, operator
 from formwright.lang import load
 from formwright.qualify.exact import NotExactError, exact_output
@@ -27,9 +29,14 @@ def source() -> str:
     return ring_source(emit_c(load("packed_gemm")[1], PICKED, target_named("plain")))
 
 
-def _run(source: str | RingError, folder: Path) -> Outcome:
+def _run(
+    source: str | RingError,
+    folder: Path,
+    contract: Contract = GEMM,
+    shapes: Sequence[dict[str, int]] = SHAPES,
+) -> Outcome:
     command = (*find_compiler(), *FLAGS, "-o", "kernel.so", "kernel.c", *LINK)
-    return run_numbers(Ring(), source, command, GEMM, SHAPES, 3, 2, folder)
+    return run_numbers(Ring(), source, command, contract, shapes, 3, 2, folder)
 
 
 def test_a_right_loop_nest_is_exact(source: str, tmp_path: Path) -> None:
@@ -45,6 +52,18 @@ def test_a_block_of_terms_left_out_is_refuted(source: str, tmp_path: Path) -> No
     assert found.detail == (
         "2450 of 2450 cells are not the exact value, the first at [0, 0] (at M=50, N=49, K=66)"
     )
+
+
+def test_rows_that_are_added_up_at_once_are_exact_and_apart(tmp_path: Path) -> None:
+    emitted = emit_c(load("gemv_rows_apart")[1], {"Rr": 4, "L": 8}, target_named("plain"))
+    gemv, shapes = operator("gemv").contract(), ({"N": 9, "K": 37}, {"N": 16, "K": 64})
+    right = ring_source(emitted)
+    assert "const fw_four sums" in right
+    found = _run(right, tmp_path / "right", gemv, shapes)
+    assert (found.verdict, found.runs) == ("held", 2), found.detail
+    wrong = right.replace("sums[1]", "sums[2]")
+    assert wrong != right
+    assert _run(wrong, tmp_path / "wrong", gemv, shapes).verdict == "refuted"
 
 
 def test_what_is_no_ring_is_unresolved(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ FW_INLINE float fw_sum(fw_vec v) {
     const fw_four s = a + b;
 #elif FW_LANES == 8
     const fw_four s = (fw_four)_mm256_castps256_ps128((__m256)v) +
-                              (fw_four)_mm256_extractf128_ps((__m256)v, 1);
+                      (fw_four)_mm256_extractf128_ps((__m256)v, 1);
 #else
     const fw_four s = v;
 #endif

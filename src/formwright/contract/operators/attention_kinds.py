@@ -152,7 +152,7 @@ _COMMON: Final = (
         partial(_make_dense, 6.0),
     ),
     _scored("far", "scores near 10000 and -10000: the maximum is taken off", "shift"),
-    _scored("below", "rows below -10^30: no number is a maximum to begin with", "shift"),
+    _scored("below", "rows below -10^30 (f16: -64): a maximum begins at none", "shift"),
     Kind("equal", "equal scores give the mean of the values", "equal_scores", _equal),
     _scored("few", "three keys in sight: full precision", "sparse_terms"),
     _scored("rising", "maxima that rise, and fall, block by block", "rescaled"),

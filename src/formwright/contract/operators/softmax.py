@@ -52,7 +52,10 @@ def _extreme(rng: Generator, r: int, c: int, dtype: DType) -> Array:
 
 
 def _below(rng: Generator, r: int, c: int, dtype: DType) -> Array:
-    """Every other row is far below 0: no finite number is a maximum to begin with."""
+    """Every other row is far below 0: no finite number is a maximum to begin with.
+
+    2^8 are left to the largest number, for the products that attention makes of these scores.
+    """
     top = draws.top(dtype) - 8
     level = 2.0 ** rng.integers(min(101, top - 1), top, (r, 1))
     x = draws.normal(rng, (r, c))
@@ -170,7 +173,7 @@ KINDS: Final = (
     _kind("wide", "scores far apart: the conditioning of exp", _wide),
     _kind("far", "scores near 10000 and -10000: the maximum is taken off", _far, "shift"),
     _kind("extreme", "scores of every magnitude: nothing overflows", _extreme, "shift"),
-    _kind("below", "rows below -10^30: no number is a maximum to begin with", _below, "shift"),
+    _kind("below", "rows below -10^30 (f16: -64): a maximum begins at none", _below, "shift"),
     _kind("equal", "equal scores give 1/C", _equal, "equal_scores"),
     _kind("one_hot", "one score alone is in sight: 1 and zeros", _one, "selection", exact=True),
     _kind("few", "three scores in sight: full precision", _few, "sparse_terms"),
