@@ -10,6 +10,7 @@ from effort import thinned
 from formwright.base.diagnostics import InputError
 from formwright.base.source import Source
 from formwright.codegen import build, detect_target, emit_c, target_named
+from formwright.codegen.emit import EXPONENTIAL
 from formwright.codegen.target import AVX2, AVX512, PLAIN
 from formwright.lang import load, parse
 
@@ -203,3 +204,15 @@ def test_targets_are_found_by_flags(tmp_path: Path) -> None:
 def test_rows_after_one_another_may_have_one_name(tmp_path: Path) -> None:
     rows = "  for i in 0 .. M:\n    C[i,j] = 0 over (j < N)\n    C[i,j] += B[0,j] over (j < N)\n"
     assert build(emit_c(template_of(rows), {"T": 2}, AVX2), tmp_path).library.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "design", "points"),
+    [
+        ("softmax_rows", {"Rr": 1, "L": 16, "St": 0}, f"{EXPONENTIAL} * fw_max(1, e->n_R)"),
+        ("gemv_rows", {"Rr": 1, "L": 16, "Pf": 0}, "fw_max(1, e->n_N)"),
+    ],
+)
+def test_exponentials_count_more_where_workers_are_woken(name, design, points):
+    source = emit_c(load(name)[1], design, target_named("plain")).source
+    assert f"fw_acquire({points}" in source
