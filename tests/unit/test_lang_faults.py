@@ -261,3 +261,18 @@ def test_message(name: str) -> None:
     found = "\n".join(row.rstrip() for row in _message(CASES[name]).split("\n"))
     wanted = "\n".join(row.rstrip() for row in _golden()[name].split("\n"))
     assert found == wanted
+
+
+SECTIONS = [line for line in BASE.splitlines() if line and line[0] != " "][1:]
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_section_that_is_misspelt_brings_no_fault_of_its_names(section: str) -> None:
+    """What it would have defined is not called unknown elsewhere."""
+    word = section.split()[0]
+    text = BASE.replace(f"\n{word}", f"\n{word}x", 1)
+    with pytest.raises(InputError) as caught:
+        parse(Source("t.fw", text))
+    said = str(caught.value)
+    assert f'"{word}x" begins no section' in said
+    assert "unknown" not in said

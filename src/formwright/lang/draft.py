@@ -140,8 +140,12 @@ class RawStep:
 
 @dataclass(slots=True)
 class Draft:
-    """Filled section by section; what a fault hid stays empty."""
+    """Filled section by section; what a fault hid stays empty.
 
+    ``torn``: a whole section was not read, so a name that is unknown may well be its own.
+    """
+
+    torn: bool = False
     name: str = ""
     coarse: str = ""
     fine: str = ""

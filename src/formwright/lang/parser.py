@@ -34,7 +34,8 @@ def parse(source: Source) -> Template:
     template: Template | None = None
     try:
         tree = rows(lines(source, faults), faults)
-        template = resolve(read_sections(source, tree, faults), faults)
+        draft = read_sections(source, tree, faults)
+        template = None if draft.torn else resolve(draft, faults)
     except FaultLimitError:
         faults.items.append(
             Diagnostic(f"reading stopped after {FAULTS} messages", faults.items[-1].span)

@@ -45,6 +45,7 @@ def read_sections(source: Source, rows: list[Row], faults: Faults) -> Draft:
         if reader is None:
             hint = faults.nearest(first.text, READERS) or f"sections: {', '.join(READERS)}"
             faults.add(f'"{first.text}" begins no section', first.span, hint)
+            draft.torn = True
             parts.tolerate(row, faults)
         elif first.text in seen:
             hint = f"the first is at line {seen[first.text].line}"
@@ -56,6 +57,7 @@ def read_sections(source: Source, rows: list[Row], faults: Faults) -> Draft:
             seen[first.text] = first.span
             reader(row, draft, faults)
     _missing(source, rows, seen, faults)
+    draft.torn |= "scope" not in seen
     return draft
 
 
