@@ -79,6 +79,11 @@ FAULTS: dict[str, tuple[tuple[tuple[str, str], ...], str, str]] = {
         '"m" is a stage',
         "realise",
     ),
+    "a stage as an index": (
+        (("Y[i*Rr+r, q*L+l] = exp(X[i*Rr+r, q*L+l]", "Y[i*Rr+r, q*L+m] = exp(X[i*Rr+r, q*L+m]"),),
+        '"m" is a stage: a number is needed here',
+        "",
+    ),
     "extent not given": (
         (("max(c < C) X[R,c]", "max(c < C) Q[R, c+0]"),),
         'index 2 of "Q" is not given',

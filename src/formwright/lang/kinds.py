@@ -176,7 +176,7 @@ def _name(name: str, span: Span | None, names: Names) -> Info:
     if symbol is None:
         names.faults.unknown("the name", name, span, names.table)
         return Info("any")
-    if symbol.what in ("a buffer", "a tensor", "the cost"):
+    if symbol.what in ("a buffer", "a tensor", "a stage", "the cost"):
         names.faults.add(f'"{name}" is {symbol.what}: a number is needed here', span)
         return Info("any")
     if symbol.indices:

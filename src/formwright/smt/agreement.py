@@ -31,7 +31,7 @@ from formwright.smt.schedule import place
 from formwright.smt.sites import Site
 from formwright.smt.stability import stable_goals
 from formwright.smt.targets import Meaning, Stages, Target, targets
-from formwright.smt.terms import TRUE, All, Formula, Poly, conj, disj, eq, negated
+from formwright.smt.terms import FALSE, TRUE, All, Formula, Poly, conj, disj, eq, negated
 from formwright.smt.tokens import Token, Tokens
 from formwright.smt.walks import Chains
 from formwright.smt.writers import writers
@@ -207,6 +207,9 @@ class _Line:
                 numbers = tuple(r.site.number for r in runs)
                 key = (numbers, token.product, token.cell, token.reduction, chain.branches)
                 flat = _parts(self._facts(chain))
+                if FALSE in flat:
+                    # It never happens, and would leave nothing that both chains have.
+                    continue
                 if key in found:
                     flat = tuple(f for f in found[key].facts if f in set(flat))
                 found[key] = Class(runs, token, flat, self._hints(chain), chain)
