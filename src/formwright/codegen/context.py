@@ -19,6 +19,9 @@ from formwright.ir.rewrite import free_names
 
 INDENT = "    "
 
+HEAD = 64
+"""Bytes before a panel, where it is noted what was stored in it; panels stay aligned."""
+
 
 @dataclass(slots=True)
 class Writer:
@@ -44,11 +47,15 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A buffer in scratch memory: its C name and its size in elements (over the extents)."""
+    """A buffer in scratch memory: its C name and its size in elements (over the extents).
+
+    ``head``: bytes that are kept before its first element.
+    """
 
     name: str
     elements: str
     kind: Element = F32
+    head: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,10 @@ class Output:
     """Values are put together by calls in the place of C's operators."""
     lanes: Mapping[int, bool] = field(default_factory=dict)
     """By ``id`` of a register buffer: whether its last dimension is lanes of vectors."""
+    panels: frozenset[str] = frozenset()
+    """Buffers that the matrix units may read."""
+    multiplies: bool = False
+    """Whether some statement uses the matrix units."""
 
     def fresh(self, name: str) -> str:
         """A C name that no other place has: the second ``b_Bp`` is ``b_Bp_2``."""
@@ -165,7 +176,10 @@ def _place_buffer(context: Context, buffer: Buffer, span: Span | None) -> Contex
             )
     elements = " * ".join(c_integer(size, context.names) for size in sizes)
     name = context.output.fresh(f"b_{buffer.name}")
-    storage = Storage(name, elements, kind)
+    watched = kind.dtype == "bf16" and buffer.name in context.output.panels
+    if watched:
+        kind = replace(kind, watched=name)
+    storage = Storage(name, elements, kind, HEAD if watched else 0)
     place = Place(name, buffer.shape, "memory", buffer.ring, kind=kind)
     pointer = f"{kind.c_type} *"
     inside = replace(context, places={**context.places, buffer.name: place})
@@ -173,9 +187,13 @@ def _place_buffer(context: Context, buffer: Buffer, span: Span | None) -> Contex
         kept = context.output.ahead if context.packing_ahead else context.output.shared
         kept.append(storage)
         context.writer.line(f"{pointer}const {name} FW_MAYBE = e->{name};")
+        if watched:
+            context.writer.line(f"fw_watch({name});")
         return replace(inside, environment=(*context.environment, (pointer, name)))
     context.output.private.append(storage)
     context.writer.line(f"{pointer}const {name} = ({pointer})(slice + e->o_{name});")
+    if watched:
+        context.writer.line(f"fw_watch({name});")
     return replace(inside, locals=(*context.locals, (pointer, name)))
 
 

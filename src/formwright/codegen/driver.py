@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
 
-from formwright.codegen.context import Context, Output, Writer
+from formwright.codegen.context import Context, Output, Storage, Writer
 from formwright.codegen.places import Place
 from formwright.codegen.statements import emit_block
-from formwright.codegen.target import F16C
+from formwright.codegen.target import F16C, TILES
 from formwright.codegen.tile_functions import unpack
 from formwright.ir.program import Stmt
 
@@ -61,18 +61,24 @@ def layout_text(output: Output, extents: Sequence[str]) -> str:
             _unpack_extents(out, extents)
             out.line("int64_t bytes = 0;")
             for storage in storages:
-                out.line(f"e->{storage.name} = ({storage.kind.c_type} *)(base + bytes);")
-                out.line(f"bytes += fw_bytes({storage.elements}, {storage.kind.size});")
+                kind, head = storage.kind, _head(storage)
+                out.line(f"e->{storage.name} = ({kind.c_type} *)(base + bytes{head});")
+                out.line(f"bytes += fw_bytes({storage.elements}, {kind.size}){head};")
             out.line("(void)base;")
             out.line("return bytes;")
     with out.block("static int64_t fw_place_private(fw_env *const e)"):
         _unpack_extents(out, extents)
         out.line("int64_t bytes = 0;")
         for storage in output.private:
-            out.line(f"e->o_{storage.name} = bytes;")
-            out.line(f"bytes += fw_bytes({storage.elements}, {storage.kind.size});")
+            kind, head = storage.kind, _head(storage)
+            out.line(f"e->o_{storage.name} = bytes{head};")
+            out.line(f"bytes += fw_bytes({storage.elements}, {kind.size}){head};")
         out.line("return (bytes + 4095) / 4096 * 4096;")
     return out.text()
+
+
+def _head(storage: Storage) -> str:
+    return f" + {storage.head}" if storage.head else ""
 
 
 def _unpack_extents(out: Writer, extents: Sequence[str]) -> None:
@@ -95,7 +101,7 @@ def abi_text(
         f"    e->{t.name} = tensors[{i}];\n    e->{t.stride} = strides[{i}];\n"
         for i, t in enumerate(tensors)
     )
-    guard = " && ".join(_asked(f) for f in features) or "1"
+    guard = " && ".join(dict.fromkeys(_asked(f) for f in features)) or "1"
     text = runtime_text("abi.h")
     text = text.replace("/*FILL*/", fill.rstrip()).replace("/*TENSORS*/", set_tensors.rstrip())
     text = text.replace("FW_BAD_EXTENTS", check).replace("FW_CPU", guard)
@@ -105,5 +111,7 @@ def abi_text(
 
 
 def _asked(feature: str) -> str:
-    """C text that is 1 where this CPU has a feature; not every compiler knows F16C by name."""
-    return "fw_has_f16c()" if feature == F16C else f'__builtin_cpu_supports("{feature}")'
+    """C text that is 1 where this CPU has a feature; compilers do not know all of them by name."""
+    if feature == F16C:
+        return "fw_has_f16c()"
+    return "fw_has_tiles()" if feature in TILES else f'__builtin_cpu_supports("{feature}")'

@@ -12,13 +12,17 @@ from formwright.base.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """``suffix`` ends the names of the helpers that load and store it; f32 has none."""
+    """``suffix`` ends the names of the helpers that load and store it; f32 has none.
+
+    ``watched`` is a panel of bf16 for the matrix units, in C: what is stored there is looked at.
+    """
 
     dtype: str
     c_type: str
     size: int
     suffix: str = ""
     stored: bool = True
+    watched: str = ""
 
     def get(self, pointer: str) -> str:
         """C text of the value at ``pointer``."""
@@ -26,6 +30,8 @@ class Element:
 
     def put(self, pointer: str, value: str) -> str:
         """C statement that stores ``value`` at ``pointer``."""
+        if self.watched:
+            return f"fw_put_watched({pointer}, {value}, FW_SEEN({self.watched}));"
         if self.suffix:
             return f"fw_put{self.suffix}({pointer}, {value});"
         return f"*({pointer}) = {value};"
@@ -37,13 +43,19 @@ class Element:
         return f"fw_load_part{self.suffix}({pointer}, {count})"
 
     def store(self, pointer: str, value: str) -> str:
+        if self.watched:
+            return f"fw_store_watched({pointer}, {value}, FW_SEEN({self.watched}));"
         return f"fw_store{self.suffix}({pointer}, {value});"
 
     def stream(self, pointer: str, value: str) -> str:
         """Like :meth:`store`, past the caches where the address allows it."""
+        if self.watched:
+            return self.store(pointer, value)
         return f"fw_stream{self.suffix}({pointer}, {value});"
 
     def store_part(self, pointer: str, value: str, count: str) -> str:
+        if self.watched:
+            return f"fw_store_part_watched({pointer}, {value}, {count}, FW_SEEN({self.watched}));"
         return f"fw_store_part{self.suffix}({pointer}, {value}, {count});"
 
 

@@ -16,10 +16,11 @@ from formwright.codegen.driver import (
 from formwright.codegen.elements import stored
 from formwright.codegen.fold import folded_program
 from formwright.codegen.linear import Range
+from formwright.codegen.matrix import panels
 from formwright.codegen.places import tensor_place
 from formwright.codegen.registers import fitting, lanes_of
 from formwright.codegen.statements import streams
-from formwright.codegen.target import Target, with_halves
+from formwright.codegen.target import Target, with_halves, with_tiles
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Var
 from formwright.ir.formulation import require_program
@@ -99,7 +100,13 @@ def emit_c(
         constant = "" if place.name == f"t_{workload.output.name}" else "const "
         fixed += [(f"{constant}{place.kind.c_type} *", place.name), ("int64_t", place.stride)]
     lanes = lanes_of(program, target)
-    output = Output(target, frozenset(extents), calls=calls, lanes=lanes)
+    output = Output(
+        target,
+        frozenset(extents),
+        calls=calls,
+        lanes=lanes,
+        panels=panels(program) if target.tiles else frozenset(),
+    )
     context = Context(
         output=output,
         writer=Writer(),
@@ -115,6 +122,7 @@ def emit_c(
         "fw_run_ahead", program[:count], replace(context, packing_ahead=True)
     )
     second, _ = driver_function("fw_run", program[count:], context)
+    target = with_tiles(target, bool(output.panels))
     points = " * ".join(f"fw_max(1, e->n_{n})" for n in _loops_of(whole))
     if _has_exponentials(program):
         points = f"{EXPONENTIAL} * {points}"
@@ -125,6 +133,7 @@ def emit_c(
         runtime_text("vectors.h"),
         runtime_text("lanes.h"),
         runtime_text("elements.h"),
+        *([runtime_text("matrix.h")] if output.panels else []),
         runtime_text("exponential.h"),
         runtime_text("threads.h"),
         *([runtime_text("streaming.h")] if streams(program) else []),

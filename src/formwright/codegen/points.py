@@ -68,7 +68,8 @@ def emit_rows(apply: Apply, context: Context) -> bool:
     return turned is not None
 
 
-def _loops(box: Sequence[BoxVar], context: Context, body: Callable[[Context], None]) -> None:
+def loops_over(box: Sequence[BoxVar], context: Context, body: Callable[[Context], None]) -> None:
+    """``body`` inside loops over the box variables, in their order."""
     if not box:
         body(context)
         return
@@ -76,7 +77,7 @@ def _loops(box: Sequence[BoxVar], context: Context, body: Callable[[Context], No
     inside = bind_box(context, var, extent)
     end = c_integer(extent, context.names)
     with context.writer.block(f"for (int64_t i_{var} = 0; i_{var} < {end}; i_{var}++)"):
-        _loops(box[1:], inside, body)
+        loops_over(box[1:], inside, body)
 
 
 def bind_box(context: Context, var: str, extent: Expr) -> Context:
@@ -165,7 +166,7 @@ def _outer_first(apply: Apply, row: str, context: Context) -> list[BoxVar]:
 
 def _emit_rows(apply: Apply, row: BoxVar, context: Context) -> None:
     order = _outer_first(apply, row.name, context)
-    _loops(order, context, lambda inside: _emit_row(apply, row, inside))
+    loops_over(order, context, lambda inside: _emit_row(apply, row, inside))
 
 
 def _emit_row(apply: Apply, row: BoxVar, context: Context) -> None:
@@ -309,7 +310,7 @@ def _transpose(apply: Apply, context: Context) -> Turn | None:
                 continue
             row = linear(fold(source.index[-2])) if len(source.index) == 2 else None
             if row is not None and row.coefficient(across.name) == 1:
-                step = _step(context, apply.destination, along.name)
+                step = step_of(context, apply.destination, along.name)
                 if step is not None:
                     return Turn(across, along, source, step)
     return None
@@ -317,7 +318,7 @@ def _transpose(apply: Apply, context: Context) -> Turn | None:
 
 def _emit_transpose(apply: Apply, turn: Turn, context: Context) -> None:
     rest = [v for v in apply.box if v.name not in (turn.across.name, turn.along.name)]
-    _loops(rest, context, lambda inside: _emit_turned(apply, turn, inside))
+    loops_over(rest, context, lambda inside: _emit_turned(apply, turn, inside))
 
 
 def _emit_turned(apply: Apply, turn: Turn, context: Context) -> None:
@@ -344,7 +345,7 @@ def _emit_turned(apply: Apply, turn: Turn, context: Context) -> None:
             for first, size in _groups(count):
                 _emit_group(apply, turn, first, size, inside)
         with out.block(f"for (; i_{along} < {end}; i_{along}++)"):
-            _loops([turn.across], inside, lambda c: _emit_point(apply, c))
+            loops_over([turn.across], inside, lambda c: _emit_point(apply, c))
 
 
 def _groups(count: int) -> list[tuple[int, int]]:
@@ -357,7 +358,7 @@ def _groups(count: int) -> list[tuple[int, int]]:
     return found
 
 
-def _step(context: Context, access: Access, name: str) -> int | None:
+def step_of(context: Context, access: Access, name: str) -> int | None:
     """Elements between neighbours along ``name``, where that is a constant."""
     forms = offset(context.place(access.buffer), access)
     if any(form.hides(name) for form, _ in forms):

@@ -62,7 +62,7 @@ def fitting(program: Sequence[Stmt], target: Target) -> Target:
     """
     if target.lanes <= NARROW:
         return target
-    narrow = replace(target, lanes=NARROW)
+    narrow = replace(target, lanes=NARROW, tiles=False)
     wide, more = (sum(lanes_of(program, t).values()) for t in (target, narrow))
     return narrow if more > wide else target
 

@@ -12,10 +12,12 @@ from typing import assert_never
 from formwright.base.diagnostics import fail
 from formwright.codegen.applies import emit_applies
 from formwright.codegen.cexpr import c_integer, c_truth
-from formwright.codegen.context import Context, Tile, Writer, bind, place_buffers
+from formwright.codegen.context import INDENT, Context, Tile, Writer, bind, place_buffers
 from formwright.codegen.elements import F32
 from formwright.codegen.facts import MOST_SPLITS, fact_text, turning, wanted
 from formwright.codegen.linear import Linear, without
+from formwright.codegen.matrix import Product, cleared, emit_product, product_of
+from formwright.codegen.packing import emit_packing, packing_of
 from formwright.codegen.places import address, form_text
 from formwright.codegen.points import emit_rows
 from formwright.codegen.tile_functions import emit_tile_function, unpack
@@ -58,6 +60,11 @@ def emit_block(block: Sequence[Stmt], context: Context) -> Context:
                 emit_tile(replace(stmt, buffers=tuple(registers)), block[at + 1 :], context)
                 return context
             continue
+        stored = _stored_product(block[at : at + 2], context)
+        if stored is not None:
+            emit_product(*stored, context)
+            done = at + 2
+            continue
         run = _run(block[at:], context) if isinstance(stmt, Apply) else []
         if len(run) > 1:
             emit_applies(run, context)
@@ -66,6 +73,20 @@ def emit_block(block: Sequence[Stmt], context: Context) -> Context:
         _emit(stmt, _streaming(block[at - 1 : at], stmt, context), unroll)
         unroll = _factor(stmt) if isinstance(stmt, Hint) and stmt.kind == "unroll" else 1
     return context
+
+
+def _stored_product(pair: Sequence[Stmt], context: Context) -> tuple[Product, str] | None:
+    """The product of the second statement, when the first sets to zero what it adds to, perhaps
+    on a condition; and when it is added, as C."""
+    match pair:
+        case [Apply(op="=") as first, Apply() as second]:
+            add = "0"
+        case [If(cond, (Apply(op="=") as first,)), Apply() as second]:
+            add = f"!({c_truth(cond, context.names)})"
+        case _:
+            return None
+    product = product_of(second, context)
+    return (product, add) if product is not None and cleared(first, product) else None
 
 
 def _run(block: Sequence[Stmt], context: Context) -> list[Apply]:
@@ -131,6 +152,14 @@ def _emit(stmt: Stmt, context: Context, unroll: int) -> None:
 
 
 def _emit_apply(apply: Apply, context: Context) -> None:
+    product = product_of(apply, context)
+    if product is not None:
+        emit_product(product, "1", context)
+        return
+    packing = packing_of(apply, context)
+    if packing is not None:
+        emit_packing(packing, context)
+        return
     touched = [context.tiles[a.buffer] for a in _accesses(apply) if a.buffer in context.tiles]
     if any(tile.special for tile in touched):
         emit_tile_apply(apply, context)
@@ -236,6 +265,8 @@ def _emit_versions(block: Sequence[Stmt], context: Context) -> None:
 
 
 def _uses_facts(apply: Apply, context: Context) -> bool:
+    if product_of(apply, context) is not None or packing_of(apply, context) is not None:
+        return False
     return any(a.buffer in context.tiles for a in _accesses(apply)) or _narrow(apply, context)
 
 
@@ -276,9 +307,13 @@ def _emit_phase(par: Par, context: Context) -> None:
         phase.line("char *const slice = e->slices + agent * e->slice_bytes;")
         phase.line("(void)slice;")
         unpack(context, phase)
+        begin, output.multiplies = len(phase.lines), False
         with phase.block("for (int64_t at = lo; at < hi; at++)"):
             _coordinates(par, context, phase)
             _emit_versions(par.body, agent)
+        if output.multiplies:
+            phase.lines.insert(begin, INDENT + "fw_tiles_begin();")
+            phase.line("fw_tiles_end();")
         if streams(par.body):
             phase.line("fw_stream_end();")
     output.functions.append(phase.text())

@@ -15,7 +15,8 @@ class Target:
 
     ``flags`` name the instruction set for gcc and clang alike (never ``-march=native``: a
     compiler may take this machine for another). ``features`` are the CPU flags that
-    ``fw_cpu_ok`` asks for, by their names in ``/proc/cpuinfo``.
+    ``fw_cpu_ok`` asks for, by their names in ``/proc/cpuinfo``. ``tiles``: it has matrix units for
+    bf16 as well, whose flags and features are those of programs that use them.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Target:
     registers: int
     flags: tuple[str, ...]
     features: tuple[str, ...]
+    tiles: bool = False
 
 
 AVX512 = Target(
@@ -32,10 +34,12 @@ AVX512 = Target(
     ("-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mavx2", "-mfma"),
     ("avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"),
 )
+AMX = replace(AVX512, name="amx", tiles=True)
 AVX2 = Target("avx2", 8, 16, ("-mavx2", "-mfma"), ("avx2", "fma"))
 PLAIN = Target("plain", 4, 16, (), ())
 
 F16C = "f16c"
+TILES = ("amx_tile", "amx_bf16", "avx512_bf16")
 
 
 def with_halves(target: Target, dtypes: Collection[str]) -> Target:
@@ -49,7 +53,17 @@ def with_halves(target: Target, dtypes: Collection[str]) -> Target:
     return replace(target, flags=(*target.flags, "-mf16c"), features=(*target.features, F16C))
 
 
-TARGETS = {t.name: t for t in (AVX512, AVX2, PLAIN)}
+def with_tiles(target: Target, used: bool) -> Target:
+    """The target of a program that uses the matrix units, or does not: then it is any other's."""
+    if target.name != AMX.name:
+        return target
+    if not used:
+        return replace(target, name=AVX512.name, tiles=False)
+    flags = (*target.flags, "-mamx-tile", "-mamx-bf16", "-mavx512bf16")
+    return replace(target, flags=flags, features=(*target.features, *TILES))
+
+
+TARGETS = {t.name: t for t in (AMX, AVX512, AVX2, PLAIN)}
 
 
 def target_named(name: str) -> Target:
@@ -67,7 +81,8 @@ def detect_target(cpu_info: Path = CPU_INFO) -> Target:
     except OSError:
         return PLAIN
     flags = [set(line.split(":", 1)[1].split()) for line in lines if line.startswith("flags")]
-    for target in (AVX512, AVX2):
-        if flags and all(set(target.features) <= core for core in flags):
+    for target in (AMX, AVX512, AVX2):
+        asked = {*target.features, *(TILES if target.tiles else ())}
+        if flags and all(asked <= core for core in flags):
             return target
     return PLAIN

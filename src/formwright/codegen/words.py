@@ -11,6 +11,7 @@ from typing import Final
 
 from formwright.codegen.driver import runtime_text
 from formwright.codegen.emit import Emitted
+from formwright.ir.program import Alloc, Buffer, For, If, Par, Stmt
 from formwright.ir.template import Template, Tensor
 
 BITS: Final = 64
@@ -30,7 +31,7 @@ class NumbersError(Exception):
 
 
 def of_floats(template: Template) -> Template:
-    """``template`` with f32 tensors, whatever its text offers: words take their place."""
+    """``template`` with f32 tensors and buffers, whatever its text has: words take their place."""
     workload, names = template.scope.workload, {b.name for b in template.globals}
 
     def of(tensor: Tensor) -> Tensor:
@@ -42,8 +43,26 @@ def of_floats(template: Template) -> Template:
     return replace(
         template,
         scope=replace(template.scope, workload=changed),
-        globals=tuple(replace(b, dtype="f32") for b in template.globals),
+        globals=tuple(_word(b) for b in template.globals),
+        program=_words(template.program),
     )
+
+
+def _words(block: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    changed = list[Stmt]()
+    for stmt in block:
+        match stmt:
+            case Alloc(buffers):
+                changed.append(replace(stmt, buffers=tuple(_word(b) for b in buffers)))
+            case For() | If() | Par():
+                changed.append(replace(stmt, body=_words(stmt.body)))
+            case _:
+                changed.append(stmt)
+    return tuple(changed)
+
+
+def _word(buffer: Buffer) -> Buffer:
+    return replace(buffer, dtype="f32")
 
 
 def word_source(emitted: Emitted, headers: Sequence[str]) -> str:

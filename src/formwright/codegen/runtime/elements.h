@@ -31,6 +31,15 @@ FW_INLINE fw_vec fw_load_bf16(const uint16_t *p) {
 #endif
 }
 FW_INLINE void fw_store_bf16(uint16_t *p, fw_vec x) {
+#if FW_LANES == 16 && defined(__AVX512BF16__)
+    /* The instruction takes denormals for zeros. */
+    const __m512i sizes = _mm512_and_si512((__m512i)x, _mm512_set1_epi32(0x7fffffff));
+    if (!_mm512_cmplt_epu32_mask(_mm512_sub_epi32(sizes, _mm512_set1_epi32(1)),
+                                 _mm512_set1_epi32(0x7fffff))) {
+        _mm256_storeu_si256((void *)p, (__m256i)_mm512_cvtneps_pbh((__m512)x));
+        return;
+    }
+#endif
     const fw_bits bits = (fw_bits)x, round = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
     const fw_bits quiet = bits >> 16 | 0x40, nan = (fw_bits)(x != x);
     *(fw_halves_any *)p = __builtin_convertvector((quiet & nan) | (round & ~nan), fw_halves);
