@@ -153,6 +153,8 @@ def contracts() -> list[Contract]:
         found.append(family.contract())
         for dtype in sorted({d for allowed in family.dtypes.values() for d in allowed}):
             found.append(family.contract(dtypes=dtype))
+        if family.narrow_stages:
+            found.append(family.contract(stages="bf16"))
     gemm = operator("gemm")
     found.append(gemm.contract(ahead=("B",), extents={"K": (1, 512)}, caches="cold"))
     found.append(gemm.contract(relation=Relation("bitwise", reassociate=False)))

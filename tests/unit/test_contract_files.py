@@ -132,6 +132,36 @@ def test_one_fault_each(tmp_path, text, message):
     assert any(message in fault for fault in faults(written(tmp_path, text + "\n")))
 
 
+def test_stages_may_be_narrow_where_the_operator_has_them(tmp_path):
+    text = 'operator = "gated_mlp"\ndtype = "bf16"\nstages = "bf16"\n'
+    contract = load_contract(written(tmp_path, text)).contract
+    assert contract == operator("gated_mlp").contract(dtypes="bf16", stages="bf16")
+    assert faults(written(tmp_path, text.replace("gated_mlp", "gemm"))) == [
+        "3: gemm has no value between two sums that may be rounded"
+    ]
+    with pytest.raises(InputError) as caught:
+        load_contract(written(tmp_path, text.replace('stages = "bf16"', 'stages = "i8"')))
+    (found,) = caught.value.diagnostics
+    assert found.message == 'unknown stages "i8"'
+    assert found.span is not None
+    assert (found.span.line, found.hint) == (3, "known: f32, bf16")
+    assert faults(written(tmp_path, text.replace('"bf16"\n', "3\n"))) == [
+        "2: dtype is not a text",
+        "3: stages is not a text",
+    ]
+
+
+def test_a_problem_file_says_it_too(tmp_path):
+    text = 'operator = "decode_attention"\nstages = "bf16"\ntemplates = ["mine.fw"]\n'
+    shape = "[workloads.a]\nH = 1\nG = 2\nS = 3\nD = 4\n"
+    problem = load_problem(written(tmp_path, text + shape))
+    assert problem.contract.stages == "bf16"
+    written(tmp_path, 'operator = "decode_attention"\n', "other.toml")
+    text = 'contract = "other.toml"\nstages = "bf16"\ntemplates = ["mine.fw"]\n'
+    with pytest.raises(InputError, match="stages stands in the contract file"):
+        load_problem(written(tmp_path, text + shape))
+
+
 def test_a_problem_names_a_contract_file(tmp_path):
     written(tmp_path, 'operator = "softmax"\ndtype = "bf16"\n')
     text = 'contract = "contract.toml"\ntemplates = ["mine.fw"]\n[workloads.a]\nR = 2\nC = 3\n'

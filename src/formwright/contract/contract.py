@@ -5,7 +5,7 @@ records and messages use. :mod:`formwright.contract.operators` makes the contrac
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from formwright.base.digest import digest
@@ -83,6 +83,9 @@ class Special:
     masked: Literal["ignored", "none"] = "none"
 
 
+Stages = Literal["f32", "bf16"]
+
+
 @dataclass(frozen=True, slots=True)
 class Contract:
     """The behaviour a caller may rely on.
@@ -91,6 +94,7 @@ class Contract:
     ``alignment``: an operand starts at a multiple of the size of its element. ``ahead``
     names the inputs that may be prepared before the call, because they stay the same from
     call to call. ``caches`` is what a timing finds: ``warm`` as the call before left them.
+    ``stages``: what a value between two sums of the formula may be rounded to, once.
     """
 
     operator: str
@@ -108,6 +112,7 @@ class Contract:
     repeatable: bool = True
     caches: Literal["warm", "cold"] = "warm"
     ahead: tuple[str, ...] = ()
+    stages: Stages = field(default="f32", metadata={"added": True})
 
     @property
     def inputs(self) -> tuple[Operand, ...]:
@@ -155,9 +160,9 @@ def contract_digest(contract: Contract) -> str:
 def contract_data(contract: Contract) -> dict[str, Any]:
     """Plain JSON data with ``schema``; :func:`formwright.contract.stored.contract_from` reads it.
 
-    ``dtypes`` gives the element type of each operand.
+    ``stages`` is left out where it is f32: data that was kept before it has no such key.
     """
-    return {
+    data = {
         "schema": SCHEMA,
         "digest": contract_digest(contract),
         "operator": contract.operator,
@@ -179,3 +184,4 @@ def contract_data(contract: Contract) -> dict[str, Any]:
         "caches": contract.caches,
         "ahead": list(contract.ahead),
     }
+    return data if contract.stages == "f32" else data | {"stages": contract.stages}

@@ -13,7 +13,7 @@ from formwright.contract.contract import Contract, contract_data
 from formwright.contract.fields import Fields
 from formwright.contract.numbers import FORMATS
 from formwright.contract.operators import OPERATORS, operator
-from formwright.contract.operators.family import Operator
+from formwright.contract.operators.family import Operator, no_stage
 from formwright.contract.relation import (
     EQUIVALENCES,
     ORDINARY,
@@ -23,7 +23,7 @@ from formwright.contract.relation import (
 )
 from formwright.contract.workloads import Workload, read_workloads
 
-CHOSEN: Final = ("operator", "dtype", "dtypes", "ahead", "extents", "relation", "caches")
+CHOSEN: Final = ("operator", "dtype", "dtypes", "ahead", "extents", "relation", "caches", "stages")
 """Keys by which a contract is chosen."""
 
 STATED: Final = (
@@ -110,19 +110,36 @@ def read_contract(fields: Fields, stated: tuple[str, ...] = ()) -> Contract | No
     ranges = _ranges(fields, family)
     relation = _relation(fields)
     caches = fields.choice(("caches",), ("warm", "cold"), "warm")
+    stages = _stages(fields, family)
     if family is not None:
         # Clauses are the operator's, whatever is chosen.
         _clauses(fields, family.contract(), stated)
-    if len(fields.faults) > before or name is None or ahead is None or caches is None:
+    if len(fields.faults) > before or name is None:
+        return None
+    if ahead is None or caches is None or stages is None:
         return None
     try:
         return operator(name).contract(
-            dtypes=dtypes, ahead=ahead, extents=ranges, relation=relation, caches=caches
+            dtypes=dtypes,
+            ahead=ahead,
+            extents=ranges,
+            relation=relation,
+            caches=caches,
+            stages=stages,
         )
     except InputError as error:
         first = error.diagnostics[0]
         fields.fault(first.message, ("operator",), first.hint)
         return None
+
+
+def _stages(fields: Fields, family: Operator | None) -> str | None:
+    name = fields.choice(("stages",), ("f32", "bf16"), "f32")
+    if name == "bf16" and family is not None and not family.narrow_stages:
+        offered = ", ".join(n for n, known in OPERATORS.items() if known.narrow_stages)
+        fields.fault(no_stage(family), ("stages",), f"leave stages out; it is of {offered}")
+        return None
+    return name
 
 
 def _dtypes(fields: Fields, family: Operator | None) -> Mapping[str, str] | str | None:

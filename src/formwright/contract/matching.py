@@ -1,20 +1,14 @@
 """Does a template compute what a contract asks for? The differences, each with its place."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from formwright.base.diagnostics import Diagnostic
 from formwright.contract.contract import Contract, Extent
 from formwright.contract.formulas import form_of, workload_of
+from formwright.contract.narrowing import WIDE_ENOUGH, narrow_buffers
 from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import Compare, Expr, Logic, Num, Var
-from formwright.ir.program import (
-    Alloc,
-    Apply,
-    Buffer,
-    Literal,
-    Read,
-    Value,
-)
+from formwright.ir.program import Apply
 from formwright.ir.rewrite import accesses, free_names
 from formwright.ir.template import Parameter, Template, Tensor
 from formwright.ir.types import with_dtypes
@@ -197,24 +191,14 @@ def _globals(template: Template, contract: Contract) -> Iterator[Diagnostic]:
         yield Diagnostic(f"tensor {name} of the contract is not among the template's globals")
 
 
-_WIDE_ENOUGH = frozenset({"f32", "f64"})
-"""Element types whose arithmetic is at least as exact as the bounds of all contracts ask."""
-
-
 def _program(template: Template, contract: Contract) -> Iterator[Diagnostic]:
     written: set[str] = set()
     read: set[str] = set()
     inputs = {o.name for o in contract.inputs}
-    types = {b.name: b.dtype for b in template.globals}
-    narrow: list[Buffer] = []
-    rounding: set[str] = set()
     output = contract.output.name
-    exact = types.get(output, "f32") in _WIDE_ENOUGH
+    held = next((b.dtype for b in template.globals if b.name == output), "f32")
     for stmt in statements(template.program):
         match stmt:
-            case Alloc(buffers):
-                types |= {b.name: b.dtype for b in buffers}
-                narrow += [b for b in buffers if b.dtype not in _WIDE_ENOUGH]
             case Apply(destination=destination, op=op, value=value):
                 written.add(destination.buffer)
                 read.update(access.buffer for access in accesses(value))
@@ -225,37 +209,19 @@ def _program(template: Template, contract: Contract) -> Iterator[Diagnostic]:
                         "the contract lets it write the output's cells only",
                     )
                 again = op != "=" and destination.buffer == output
-                if not exact and (again or output in {a.buffer for a in accesses(value)}):
+                if held not in WIDE_ENOUGH and (
+                    again or output in {a.buffer for a in accesses(value)}
+                ):
                     yield Diagnostic(
                         f"the program goes on with what output {output} holds, which was "
-                        f"rounded to {types[output]}",
+                        f"rounded to {held}",
                         stmt.span,
                         "keep it in a buffer of f32, and store to the output once",
                     )
-                if op != "=" or not _copies(value, types.get(destination.buffer), types):
-                    rounding.add(destination.buffer)
             case _:
                 continue
-    for buffer in narrow:
-        if buffer.name in rounding:
-            yield Diagnostic(
-                f"buffer {buffer.name} holds {buffer.dtype}: less exact than the f32 of "
-                "the contract's bound",
-                buffer.span,
-                "the bound comes from the contract, not from the program; copies may be narrow",
-            )
+    yield from narrow_buffers(template, contract)
     if contract.output.name not in written:
         yield Diagnostic(f"the program never writes the output {contract.output.name}")
     for name in sorted(inputs - read):
         yield Diagnostic(f"the program never reads the input {name}")
-
-
-def _copies(value: Value, dtype: str | None, types: Mapping[str, str]) -> bool:
-    """A cell of the same element type, or zero: nothing is rounded."""
-    match value:
-        case Read(access):
-            return types.get(access.buffer) == dtype
-        case Literal(number):
-            return number == 0
-        case _:
-            return False

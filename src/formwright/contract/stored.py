@@ -24,6 +24,7 @@ def contract_from(data: Mapping[str, Any]) -> Contract:
             extents=extents,
             relation=relation_from(data["relation"]),
             caches=data["caches"],
+            stages=data.get("stages", "f32"),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise fail(f"not a contract: {error!r}", hint="write it with contract_data") from None

@@ -33,6 +33,8 @@ def contract_text(contract: Contract, workloads: Sequence[Workload] = ()) -> str
         lines.append(f"relation = {{ {_relation(contract.relation)} }}")
     if contract.caches != usual.caches:
         lines.append(f"caches = {_quoted(contract.caches)}")
+    if contract.stages != usual.stages:
+        lines.append(f"stages = {_quoted(contract.stages)}")
     for workload in workloads:
         lines += ["", f"[workloads.{_quoted(workload.name)}]"]
         lines += [f"{name} = {value}" for name, value in workload.extents.items()]

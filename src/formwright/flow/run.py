@@ -163,6 +163,7 @@ def about(setting: Setting) -> dict[str, Any]:
         "formula": list(contract.formula),
         "dtypes": {o.name: o.dtype for o in contract.operands},
         "ahead": list(contract.ahead),
+        **({} if contract.stages == "f32" else {"stages": contract.stages}),
         "workloads": {w.name: w.extents for w in problem.workloads},
         "templates": list(problem.templates),
         "objective": problem.objective.goal,

@@ -249,6 +249,8 @@ def differs(ours: Contract, other: Contract) -> str | None:
             return f"its {right.name} is {right.dtype}, not {left.dtype}"
     if ours.special != other.special or ours.relation != other.relation:
         return "its contract asks for another relation or other special values"
+    if ours.stages != other.stages:
+        return f"its contract has values between sums in {other.stages}, not {ours.stages}"
     return None
 
 

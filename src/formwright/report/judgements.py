@@ -11,8 +11,10 @@ from formwright.report.tables import print_title
 def print_judgement(console: Console, judged: Judgement) -> None:
     """The verdict, the reasons why not, and what the times were."""
     verdict = "held" if judged.held else "refused"
-    relation = told(judged.contract.relation)
-    allowed = f", {relation}" if relation else ""
+    said = [told(judged.contract.relation)]
+    if judged.contract.stages != "f32":
+        said.append(f"stages in {judged.contract.stages}")
+    allowed = "".join(f", {words}" for words in said if words)
     what = f" as {judged.contract.operator}{allowed}"
     print_title(console, f"{judged.name}: {verdict}", what)
     console.print("  template: none, nothing is proved; what follows is tested and measured")

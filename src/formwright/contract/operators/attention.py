@@ -16,6 +16,7 @@ from formwright.contract.contract import (
     Extent,
     Operand,
     Special,
+    Stages,
 )
 from formwright.contract.expected import Expected
 from formwright.contract.numbers import (
@@ -26,12 +27,18 @@ from formwright.contract.numbers import (
     U64,
     Array,
     Mask,
+    format_of,
     gamma,
     to_double,
 )
 from formwright.contract.operators import attention_kinds
 from formwright.contract.operators.changes import FLOATS, anything_behind, doubled, first_half
-from formwright.contract.operators.exponentials import Weights, weights
+from formwright.contract.operators.exponentials import (
+    Weights,
+    narrow_underflow,
+    narrowing,
+    weights,
+)
 from formwright.contract.operators.family import (
     Arrays,
     Negate,
@@ -67,8 +74,11 @@ def scores_of(q: F64, k: F64) -> tuple[Value, Mask]:
     return found, np.asarray((size >= FLT_MAX).any(axis=-1, keepdims=True))
 
 
-def attend(q: F64, k: F64, v: F64, keep: Mask) -> Expected:
-    """Heads: ``q`` [...,R,D], ``k`` and ``v`` [...,S,D]; ``keep`` [R,S]: the keys a row sees."""
+def attend(q: F64, k: F64, v: F64, keep: Mask, stages: Stages = "f32") -> Expected:
+    """Heads: ``q`` [...,R,D], ``k`` and ``v`` [...,S,D]; ``keep`` [R,S]: the keys a row sees.
+
+    ``stages``: the type that a numerator may be rounded to where it meets its value.
+    """
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         scores, over = scores_of(q, k)
         over = over & np.isfinite(np.where(keep, scores.exact, 0)).all(axis=-1, keepdims=True)
@@ -77,8 +87,8 @@ def attend(q: F64, k: F64, v: F64, keep: Mask) -> Expected:
         plain = v if good else np.where(np.isfinite(v), v, 0.0)
         exact = np.nan_to_num(found.exact)
         value = exact @ plain
-        size, bound = _bound(found, plain, value)
-        free = ((found.total * exact) @ np.abs(plain) >= FLT_MAX) | over
+        size, bound = _bound(found, plain, value, stages)
+        free = ((found.total * exact) @ np.abs(plain) >= FLT_MAX * (1 - _roundoff(stages))) | over
         free = np.broadcast_to(free, value.shape) | (size + bound >= FLT_MAX)
         if not good:
             value, unsure = _propagate(found, keep, v, value)
@@ -90,8 +100,17 @@ def attend(q: F64, k: F64, v: F64, keep: Mask) -> Expected:
     return Expected(value, np.nan_to_num(bound, posinf=np.inf), free & np.isfinite(value))
 
 
-def _bound(found: Weights, v: F64, value: F64) -> tuple[F64, F64]:
-    low = np.where(found.whole < 1, 1 - found.whole, np.nan)
+def _roundoff(stages: Stages) -> float:
+    """Of a numerator; in f32 it is part of its own error."""
+    return 0.0 if stages == "f32" else float(format_of(stages).roundoff)
+
+
+def _bound(found: Weights, v: F64, value: F64, stages: Stages) -> tuple[F64, F64]:
+    u = _roundoff(stages)
+    # The shares of a sum of rounded numerators may be larger by as much.
+    larger = (1 + u) / (1 - u)
+    whole = found.whole * larger
+    low = np.where(whole < 1, 1 - whole, np.nan)
     grown = (1 + found.relative) * (1 + gamma(found.terms + 1)) * (1 + 3.1 * U32) / low - 1
     grown = np.where(np.isnan(grown), np.inf, grown)
     share = np.where(found.exact > 0, found.exact * grown, 0.0)
@@ -99,10 +118,35 @@ def _bound(found: Weights, v: F64, value: F64) -> tuple[F64, F64]:
     reach = np.abs(v).max(axis=-2, keepdims=True)
     size = np.abs(value)
     far = np.isinf(share).any(axis=-1, keepdims=True)
-    off = np.where(np.isfinite(share), share, 0.0) @ np.abs(v)
+    off = larger * (np.where(np.isfinite(share), share, 0.0) @ np.abs(v))
+    flushed = found.flushed
+    if stages != "f32":
+        moved = narrowing(found, stages)
+        off = off + _rounding(np.where(moved > 0, found.exact * moved, 0.0), grown, v, value)
+        flushed = flushed + narrow_underflow(found, stages)
     off = np.where(far, np.inf, off)
-    off = np.minimum(off, size + 1.01 * reach)
-    return size, off + found.flushed @ np.abs(v) + 2 * found.terms * TINY32 * (reach > 0)
+    off = np.minimum(off, size + (1.01 + 2 * u) * reach)
+    return size, off + flushed @ np.abs(v) + 2 * found.terms * TINY32 * (reach > 0)
+
+
+def _rounding(moved: F64, grown: F64, v: F64, value: F64) -> F64:
+    """What rounding the numerators adds; ``moved`` [...,R,S] is how much of a weight it changes.
+
+    Divided by a sum of numerators that were not rounded: ``sum(moved * |v|)``, grown as the
+    weights are. By a sum of the rounded ones: the output ``O`` moves by
+    ``sum(p δ (v - O)) / (1 + sum(p δ))``, with ``W = sum(moved)`` at most
+    ``sum(moved |v - O|) / (1 - W)``. That sum is at most ``sum(moved |v|) + W |O|``, and
+    ``sqrt(W sum(moved (v - O)^2))`` (Cauchy and Schwarz). The larger of both divisions counts.
+    """
+    grown = np.where(np.isfinite(grown), grown, 0.0)
+    alone = (moved * (1 + grown)) @ np.abs(v)
+    part = moved.sum(axis=-1, keepdims=True)
+    squares, lines = moved @ (v * v), moved @ v
+    around = squares - 2 * value * lines + part * value * value
+    slack = 8 * v.shape[-2] * U64 * (squares + part * value * value)
+    both = np.sqrt(part * (np.maximum(around, 0.0) + slack))
+    both = np.minimum(both, alone + part * np.abs(value))
+    return np.asarray(np.maximum(alone, both / (1 - part)))
 
 
 def _propagate(found: Weights, keep: Mask, v: F64, value: F64) -> tuple[F64, Mask]:
@@ -119,21 +163,23 @@ def _propagate(found: Weights, keep: Mask, v: F64, value: F64) -> tuple[F64, Mas
     return value, maybe @ np.isinf(v) > 0
 
 
-def _decode(_: Contract, arrays: Arrays) -> Expected:
+def _decode(contract: Contract, arrays: Arrays) -> Expected:
     q, k, v = (to_double(a) for a in arrays)
     keep = np.ones((q.shape[1], k.shape[1]), bool)
     if q.shape[0] * keep.size <= SMALL:
-        return attend(q, k, v, keep)
-    return _joined([attend(q[h], k[h], v[h], keep) for h in range(len(q))], q.shape)
+        return attend(q, k, v, keep, contract.stages)
+    heads = (attend(q[h], k[h], v[h], keep, contract.stages) for h in range(len(q)))
+    return _joined(list(heads), q.shape)
 
 
-def _prefill(_: Contract, arrays: Arrays) -> Expected:
+def _prefill(contract: Contract, arrays: Arrays) -> Expected:
     q, k, v = (to_double(a) for a in arrays)
     keep = np.tri(q.shape[2], dtype=bool)
     if q.shape[0] * q.shape[1] * keep.size <= SMALL:
-        return attend(q, k[:, None], v[:, None], keep)
+        return attend(q, k[:, None], v[:, None], keep, contract.stages)
     heads = np.ndindex(q.shape[:2])
-    return _joined([attend(q[h, g], k[h], v[h], keep) for h, g in heads], q.shape)
+    parts = (attend(q[h, g], k[h], v[h], keep, contract.stages) for h, g in heads)
+    return _joined(list(parts), q.shape)
 
 
 def _joined(parts: list[Expected], shape: tuple[int, ...]) -> Expected:
@@ -229,6 +275,7 @@ DECODE: Final = Operator(
         first_half("G", ((0, 1),), 1),
     ),
     suspects=_suspects,
+    narrow_stages=True,
 )
 
 PREFILL: Final = Operator(
@@ -273,4 +320,5 @@ PREFILL: Final = Operator(
         anything_behind("T", ((0, 2), (1, 1), (2, 1)), 2),
     ),
     suspects=_suspects,
+    narrow_stages=True,
 )

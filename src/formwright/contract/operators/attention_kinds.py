@@ -77,6 +77,28 @@ def _records(rng: Generator, rows: int, keys: int, dtype: DType) -> Array:
     return scores
 
 
+_BETWEEN: Final = 32
+"""Keys in sight beside the heaviest, of the kind that asks how numerators are rounded."""
+
+
+def _beside(rng: Generator, rows: int, keys: int, dtype: DType) -> Array:
+    """Key 0 outweighs some behind it, whose numerators are anywhere; the rest is out of sight."""
+    scores = np.full((rows, keys), -4096.0)
+    scores[:, 0] = 0
+    some = scores[:, 1 : _BETWEEN + 1]
+    some[:] = -4 - 3 * rng.random(some.shape)
+    return scores
+
+
+def _between(contract: Contract, rng: Generator, values: Values) -> Arrays:
+    """Values so that each cell has one key alone, and nothing of the heaviest key."""
+    q, k, v = _directed(_beside, contract, rng, values)
+    keys, columns = np.arange(1, min(_BETWEEN + 1, v.shape[1])), np.arange(v.shape[2])
+    v[:, 0] = 0
+    v[:, keys] *= (keys[:, None] - 1) % v.shape[2] == columns % min(_BETWEEN, v.shape[2])
+    return q, k, v
+
+
 def _equal(contract: Contract, rng: Generator, values: Values) -> Arrays:
     of_q, of_k = _shapes(contract, values)
     return np.zeros(of_q), draws.normal(rng, of_k), draws.uniform(rng, of_k)
@@ -164,9 +186,19 @@ _COMMON: Final = (
     Kind("lost", "keys whose score is minus infinity, first of all", "nonfinite", _lost),
 )
 
+_NARROW: Final = Kind(
+    "between",
+    "weights between two numbers of bf16: the nearest",
+    "tolerance",
+    _between,
+    when=lambda contract: contract.stages != "f32",
+)
+"""Behind all others: the inputs of a kind are drawn by its place."""
+
 DECODE: Final = (
     *_COMMON,
     _scored("one_hot", "one key alone is in sight: its value", "selection", exact=True),
+    _NARROW,
 )
 
 PREFILL: Final = (
@@ -179,4 +211,5 @@ PREFILL: Final = (
         exact=True,
     ),
     Kind("masked", "NaN and infinities in keys and values behind the query", "masked", _masked),
+    _NARROW,
 )

@@ -6,13 +6,20 @@ conditioning of the difference (also of a maximum that grows block by block: its
 to ``m - s_j``), ``ε`` the allowance of exp, and ``r_j`` the number of scores that may be
 larger, which is how often a running maximum can still rise above ``s_j`` and rescale its term.
 The maximum itself cancels between numerator and sum, so its error does not count.
+
+A contract may let the numerators be rounded to bf16, once (:func:`narrowing`). That changes a
+numerator ``n = exp(-a)`` by a share of at most ``d = min(v, expm1(a))``, ``v`` the roundoff of
+bf16: nearest is never further than 1 is. ``a`` is the distance from whatever maximum was found
+so far, at most that from the last one, and rescaling keeps the share. So
+``d_j = min(v, expm1(m - s_j))`` with the errors of both; the largest numerator is 1 and has no
+rounding at all.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from formwright.contract.numbers import F64, TINY32, U32, U64, Mask, gamma
+from formwright.contract.numbers import F64, TINY32, U32, U64, DType, Mask, format_of, gamma
 from formwright.contract.operators.running import EXP_ERROR, FLUSH, Value
 
 GONE = 104.0
@@ -31,6 +38,8 @@ class Weights:
     flushed: F64
     terms: F64
     total: F64
+    away: F64
+    """How far from 0 the exponent in f32 may be, whichever maximum has been found so far."""
 
     def normalised(self) -> F64:
         """Relative error of ``numerator / sum``; a division or a product with 1/z: 3 roundings."""
@@ -71,7 +80,22 @@ def weights(scores: Value, keep: Mask | None = None) -> Weights:
         whole = whole + s.shape[-1] * U64
         small = kept & (numerators <= 2 * FLUSH * (1 + relative)) & (numerators > 0)
         flushed = np.where(small, np.minimum(numerators * (2 + relative), 2 * FLUSH), 0.0)
-    return Weights(exact, relative, whole, flushed + small * TINY32, terms, total)
+        # No score is above this in f32: the errors of scores that are far below do not count.
+        ceiling = (s + e).max(axis=-1, keepdims=True)
+        far = np.where(np.isfinite(away), ceiling - s + e + logs, 0.0)
+    return Weights(exact, relative, whole, flushed + small * TINY32, terms, total, far)
+
+
+def narrowing(found: Weights, dtype: DType) -> F64:
+    """``d``: the share of each numerator that its rounding to ``dtype`` may change."""
+    with np.errstate(over="ignore"):
+        share = np.expm1(np.minimum(found.away, 1.0))
+    return np.where(found.exact > 0, np.minimum(share, float(format_of(dtype).roundoff)), 0.0)
+
+
+def narrow_underflow(found: Weights, dtype: DType) -> F64:
+    """What else it may change of a numerator that is small: half the least denormal."""
+    return np.where(found.flushed > 0, float(format_of(dtype).underflow), 0.0)
 
 
 def _rises(s: F64, worst: F64) -> F64:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from formwright.base.diagnostics import fail, nearest
-from formwright.contract.contract import Contract, Extent, Operand, Special
+from formwright.contract.contract import Contract, Extent, Operand, Special, Stages
 from formwright.contract.expected import Expected, exactly, related, stored
 from formwright.contract.numbers import F64, Array, DType, format_of, to_type
 from formwright.contract.relation import ORDINARY, Relation
@@ -107,6 +107,8 @@ class Operator:
     relation_list: tuple[Metamorphic, ...] = ()
     suspects: Callable[[Arrays, Array], list[tuple[str, F64]]] | None = None
     """Names for the wrong outputs that programs usually give, with the values they have."""
+    narrow_stages: bool = False
+    """Whether there is a value between two sums that a contract may let be rounded to bf16."""
 
     def contract(
         self,
@@ -116,6 +118,7 @@ class Operator:
         extents: Mapping[str, tuple[int, int]] | None = None,
         relation: Relation | None = None,
         caches: str = "warm",
+        stages: str = "f32",
     ) -> Contract:
         """The contract of this operator.
 
@@ -137,6 +140,7 @@ class Operator:
             relation=relation or ORDINARY,
             special=self.special,
             caches=_caches(caches),
+            stages=self._stages(stages),
             ahead=ahead,
         )
 
@@ -220,6 +224,15 @@ class Operator:
             chosen[name] = next(d for d in allowed if d == wanted)
         return chosen
 
+    def _stages(self, name: str) -> Stages:
+        if name == "f32":
+            return "f32"
+        if name != "bf16":
+            raise fail(f'unknown stages "{name}"', hint="write f32 or bf16")
+        if not self.narrow_stages:
+            raise fail(no_stage(self), hint="leave stages out")
+        return "bf16"
+
     def _extents(self, ranges: Mapping[str, tuple[int, int]]) -> tuple[Extent, ...]:
         names = [e.name for e in self.extents]
         for name in ranges:
@@ -238,6 +251,11 @@ class Operator:
                 )
             found.append(Extent(widest.name, low, high))
         return tuple(found)
+
+
+def no_stage(family: Operator) -> str:
+    """What is wrong with ``stages = "bf16"`` for an operator that does not offer it."""
+    return f"{family.name} has no value between two sums that may be rounded"
 
 
 def _caches(name: str) -> Literal["warm", "cold"]:

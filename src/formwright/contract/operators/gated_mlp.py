@@ -12,9 +12,10 @@ from formwright.contract.contract import (
     Extent,
     Operand,
     Special,
+    Stages,
 )
 from formwright.contract.expected import Expected
-from formwright.contract.numbers import F64, FLT_MAX, U32, Array, format_of, to_double
+from formwright.contract.numbers import F64, FLT_MAX, U32, Array, Mask, format_of, to_double
 from formwright.contract.operators import draws, running
 from formwright.contract.operators.changes import FLOATS, doubled, first_half, zeros_behind
 from formwright.contract.operators.family import (
@@ -56,6 +57,9 @@ def _integer(contract: Contract, rng: Generator, values: Values) -> Arrays:
     """Every gate is 128 and open, everything else small integers: no rounding anywhere."""
     t, d, f = _sizes(values)
     few = max(1, min(d, (1 << 22) // f))
+    if contract.stages != "f32":
+        # Hidden cells are 128 times at most as many: so few bf16 holds without a rounding.
+        few = min(few, 1 << draws.digits(contract.stages))
     x = draws.whole(rng, (t, d), 1)
     x[:, 0] = 1
     wg, wu = np.zeros((f, d)), np.zeros((f, d))
@@ -145,13 +149,16 @@ CLAUSES: Final = {
 }
 
 
-def _reference(_: Contract, arrays: Arrays) -> Expected:
+def _reference(contract: Contract, arrays: Arrays) -> Expected:
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         x, (wg, wu, wd) = running.given(arrays[0]), arrays[1:]
         gate, up = running.by_rows(x, wg), running.by_rows(x, wu)
         act = running.silu(gate)
         # One rounding more, for another grouping of the factors.
         hidden = running.rounded(running.multiply(act, up))
+        spilt = _spilt(hidden, contract.stages)
+        if contract.stages != "f32":
+            hidden = running.narrowed(hidden, contract.stages)
         whole = bool(np.isfinite(wd).all())
         kept = wd if whole else np.where(np.isfinite(wd), wd, wd.dtype.type(0))
         found = running.by_rows(_clean(hidden), kept)
@@ -159,11 +166,19 @@ def _reference(_: Contract, arrays: Arrays) -> Expected:
         over = (np.abs(gate.exact) >= FLT_MAX) | (np.abs(up.exact) >= FLT_MAX)
         over &= np.isfinite(gate.exact) & np.isfinite(up.exact)
         unsure = (np.abs(act.exact) <= 256 * FLUSH) & np.isinf(up.exact)
-        free |= (over | unsure).any(axis=1, keepdims=True)
+        free |= (over | unsure | spilt).any(axis=1, keepdims=True)
         exact = whole and bool(np.isfinite(hidden.exact).all())
         value = found.exact if exact else hidden.exact @ to_double(wd).T
     bound = found.error + U32 * np.abs(found.exact) * (found.error > 0)
     return Expected(value, np.nan_to_num(bound, posinf=np.inf), free & np.isfinite(found.exact))
+
+
+def _spilt(hidden: Value, stages: Stages) -> Mask:
+    """Cells that f32 holds and that are infinity after their rounding."""
+    if stages == "f32":
+        return np.zeros(hidden.exact.shape, bool)
+    size = np.abs(hidden.exact)
+    return np.asarray(np.isfinite(size) & (size + hidden.error > format_of(stages).largest))
 
 
 def _clean(value: Value) -> Value:
@@ -225,4 +240,5 @@ GATED_MLP: Final = Operator(
         zeros_behind("F", ((1, 0), (2, 0), (3, 1))),
     ),
     suspects=_suspects,
+    narrow_stages=True,
 )

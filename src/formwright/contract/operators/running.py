@@ -15,7 +15,17 @@ from typing import Final
 
 import numpy as np
 
-from formwright.contract.numbers import F64, TINY32, U32, U64, Array, gamma, to_double
+from formwright.contract.numbers import (
+    F64,
+    TINY32,
+    U32,
+    U64,
+    Array,
+    DType,
+    gamma,
+    to_double,
+    to_type,
+)
 
 EXP_ULPS: Final = 2
 """Units in the last place that exp may be off; exp(0) is 1."""
@@ -57,6 +67,18 @@ def rounded(value: Value, *, small: bool = True, roundings: int = 1) -> Value:
     size = np.abs(value.exact) + value.error
     own = roundings * (U32 * size + (TINY32 if small else 0.0)) + 4 * U64 * np.abs(value.exact)
     return Value(value.exact, value.error + own)
+
+
+def narrowed(value: Value, dtype: DType) -> Value:
+    """The same after one rounding to nearest in ``dtype``, or without it.
+
+    Rounding is monotone: what becomes of a number within the error lies between what becomes of
+    the two ends. So a cell that ``dtype`` holds, or nearly, is given no more than its own error,
+    and truncation, which may be off by twice as much as nearest, is seen.
+    """
+    ends = value.exact - value.error, value.exact + value.error
+    off = (np.abs(to_double(to_type(end, dtype)) - value.exact) for end in ends)
+    return Value(value.exact, np.maximum(value.error, np.maximum(*off)))
 
 
 def add(a: Value, b: Value) -> Value:

@@ -48,6 +48,7 @@ def promise_blocks(
 
 _CLAUSES: Final = {
     "relation": "how close to the reference",
+    "stages": "values between two sums may be rounded to",
     "special": "special values",
     "mutation": "what a call writes",
     "previous_output": "what the output held before",
