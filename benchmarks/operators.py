@@ -63,6 +63,8 @@ SEARCH_ROUNDS = 3
 """To tell the built designs apart; the best is timed afresh."""
 MARGIN = 0.05
 """Of a ratio, and of a share of the roof. Far above its roof is who computes by other units."""
+MULTIPLYING = ("gemv", "gated_mlp", "decode_attention", "prefill_attention")
+"""In bf16 they multiply bf16 by bf16, which matrix units do where a core has them."""
 BUSY = 0.2
 """Of the time in a run queue: then ratios say little, and the CPU time is printed beside them."""
 
@@ -333,6 +335,8 @@ def roof_seconds(contract: Contract, row: Row, slots: int) -> float:
     else:
         bandwidth = chip["chip.dram_bandwidth"]
     peak = chip["chip.core_flops"] if row.threads == 1 else chip["chip.flops"]
+    if row.dtype == "bf16" and row.shape.operator in MULTIPLYING:
+        peak = chip.get("chip.core_matrix_flops", peak / row.threads) * row.threads
     return max(moved / bandwidth, work.flops / peak)
 
 

@@ -1,14 +1,14 @@
 """Chip files: units, sources, and every fault with its line, column and hint."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from formwright.base.diagnostics import InputError
+from formwright.base.diagnostics import InputError, fail
 from formwright.base.quantities import BASE
 from formwright.base.source import Source
 from formwright.base.toml import read_toml, read_toml_file
@@ -132,7 +132,7 @@ def test_local_is_measured_once_and_kept(kept: Path, monkeypatch: pytest.MonkeyP
     chip = load_chip("local")
     assert local_file().read_bytes() == before
     measured = [f for f in chip.fields.values() if f.source.startswith("measured")]
-    assert len(measured) == 8
+    assert len(measured) == 8 + ("core_matrix_flops" in chip.fields)
     assert all(f.date and f.spread is not None for f in measured)
     # What is kept of another CPU is not believed, and measured again.
     calls = []
@@ -146,6 +146,45 @@ def test_local_is_measured_once_and_kept(kept: Path, monkeypatch: pytest.MonkeyP
     local_file().write_text(before.decode().replace(cores, cores.replace("= ", "= 9", 1)))
     assert load_chip("local") == chip
     assert calls == [1, 1]
+
+
+WORDS = "avx2 fma avx512f avx512dq avx512bw avx512vl"
+UNITS = "amx_bf16 avx512_bf16 amx_tile"
+
+
+def test_matrix_units_are_part_of_what_is_kept(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chip that was measured before these words were known is measured again."""
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: {"flags": WORDS})
+    before = machine.isa_words()
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: {"flags": f"{WORDS} {UNITS}"})
+    assert set(machine.isa_words()) == {*before, *UNITS.split()}
+
+
+@pytest.mark.parametrize(
+    ("flags", "refused", "there"),
+    [
+        (WORDS, "", False),
+        (f"{WORDS} {UNITS}", "", True),
+        (f"{WORDS} {UNITS}", "compile", False),
+        (f"{WORDS} {UNITS}", "measure", False),
+        (f"{WORDS} amx_tile", "", False),
+    ],
+)
+def test_a_core_without_matrix_units_has_no_rate_of_them(
+    flags: str, refused: str, there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(_command: Sequence[str], what: str) -> str:
+        if refused and what.startswith(refused):
+            raise fail("refused")
+        return "3000000000\n2000000000\n2500000000\n"
+
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: {"flags": flags})
+    monkeypatch.setattr(machine, "_run", run)
+    field = machine._matrix(tmp_path, [0])
+    assert (field is not None) == there
+    if field is not None:
+        assert field.quantity.value == 3 * 10**9
+        assert "matrix.c" in field.source
 
 
 def test_fewer_cores_are_another_chip(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,3 +177,13 @@ def test_fmt_keeps_comments_and_says_what_it_would_do(
     assert run(["fmt", str(file), "--check"]) == 0
     assert file.read_text().startswith("# on top\n")
     capsys.readouterr()
+
+
+def test_fmt_writes_no_file_for_a_template_that_ships(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["fmt", TILING, "--write"]) == 2
+    assert "ships with the package" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert run(["fmt", TILING]) == 0

@@ -1,5 +1,7 @@
 """Traffic and operations from the program text: by hand, against a simulated cache, and roofs."""
 
+from dataclasses import replace
+
 import pytest
 from roofline_cache import simulated
 
@@ -7,6 +9,7 @@ from formwright.base.source import Source
 from formwright.ir.expr import Expr
 from formwright.ir.interval import Interval, bounds
 from formwright.ir.template import Template
+from formwright.ir.types import with_dtypes
 from formwright.lang import load, parse
 from formwright.roofline import (
     Intensity,
@@ -19,6 +22,7 @@ from formwright.roofline import (
     roofs_of,
 )
 from formwright.roofline.nest import Guard, Loop, Node, Point
+from formwright.roofline.point import multiplies_bf16
 from formwright.roofline.spans import Spans
 from formwright.roofline.sums import total
 from formwright.roofline.traffic import Memory
@@ -198,6 +202,39 @@ def test_what_bounds_a_kernel() -> None:
     assert near.verdict is not None
     assert near.verdict.bound is None
     assert "found in a nearer cache" in near.verdict.says
+
+
+def test_products_of_bf16_stand_under_the_matrix_units() -> None:
+    fast = {**CPU, "chip.core_matrix_flops": 10**12}
+    assert roofs_of(CPU, 2).matrix is None
+    assert "bf16" in roofs_of(CPU, 2).missing[-1]
+    roofs = roofs_of(fast, 2)
+    assert roofs.matrix == 2 * 10**12
+    assert "bf16" not in roofs.missing[-1]
+    wide = _kernel(10**9, l1=10**6, l2=10**6, l3=10**6, dram=10**6)
+    narrow = replace(wide, narrow=True)
+    assert point_of("a", narrow, roofs, 1.0).peak_share == 10**9 / (2 * 10**12)
+    assert (
+        point_of("a", wide, roofs, 1.0).peak_share
+        == point_of("a", narrow, roofs_of(CPU, 2), 1.0).peak_share
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "narrow"),
+    [
+        ("gemm_matrix_ahead", True),
+        ("gated_mlp_matrix_ahead", True),
+        ("prefill_attention_matrix", True),
+        ("packed_gemm", False),
+        ("rmsnorm_rows", False),
+    ],
+)
+def test_the_text_says_what_is_multiplied(name: str, narrow: bool) -> None:
+    template = load(name)[1]
+    tensors = (*template.scope.workload.inputs, template.scope.workload.output)
+    types = {t.name: "bf16" for t in tensors if "bf16" in (t.dtype, *t.also)}
+    assert multiplies_bf16(with_dtypes(template, types)) == narrow
 
 
 def test_padding_is_no_work() -> None:

@@ -62,6 +62,21 @@ def test_a_template_by_name(chip: str, tmp_path: Path, capsys: pytest.CaptureFix
     ElementTree.parse(folder / "roofline.svg")
 
 
+def test_both_peaks_are_shown(chip: str, tmp_path: Path) -> None:
+    file, folder = Path(chip), tmp_path / "report"
+    units = 'core_matrix_flops = { value = "900 GFLOP/s", source = "test" }\n'
+    file.write_text(file.read_text() + units)
+    shape = ["--set", "M=64,N=128,K=96", "--threads", "1"]
+    given = ["--chip", chip, *shape, "--svg", str(folder)]
+    assert run(["roofline", "gemm_matrix_ahead", *given]) == 0
+    text = (folder / "roofline.txt").read_text()
+    assert "of matrix units with bf16 900 Gflop/s" in text
+    assert "of the peak of matrix units)" in text
+    picture = (folder / "roofline.svg").read_text()
+    assert picture.count('class="roof peak"') == 2
+    assert "matrix units 900 Gflop/s" in picture
+
+
 def test_what_it_refuses(chip: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         ([str(tmp_path)], "holds no artifact"),

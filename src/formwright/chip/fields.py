@@ -50,6 +50,9 @@ FIELDS: Final[Mapping[str, FieldKind]] = {
     "clock": FieldKind("frequency", _M, 20 * _G, "clock of a core"),
     "flops": FieldKind("compute", _M, 10**6 * _T, "f32 operations a second, all cores"),
     "core_flops": FieldKind("compute", _M, 1000 * _T, "f32 operations a second, one core"),
+    "core_matrix_flops": FieldKind(
+        "compute", _M, 10**5 * _T, "operations on bf16 in matrix units a second, one core"
+    ),
     "dram_bandwidth": _bandwidth("reading from memory, all cores"),
     "core_dram_bandwidth": _bandwidth("reading from memory, one core"),
     "l1_bandwidth": _bandwidth("reading from the first-level cache, one core"),

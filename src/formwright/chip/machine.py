@@ -27,6 +27,8 @@ _VECTORS = (
     (("avx2", "fma"), 8, 16, ("-mavx2", "-mfma")),
     (("asimd",), 4, 32, ()),
 )
+_MATRIX = (("amx_tile", "amx_bf16", "avx512_bf16"), ("-mamx-tile", "-mamx-bf16"))
+"""Words of the system that code for matrix units needs, and compiler flags."""
 _TIMEOUT_SECONDS = 60.0
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
@@ -54,7 +56,7 @@ def isa_words() -> tuple[str, ...]:
     """The vector extensions that a kernel can use here, by the system's names."""
     info = _cpuinfo()
     flags = set((info.get("flags") or info.get("Features") or "").split())
-    known = [word for words, *_ in _VECTORS for word in words]
+    known = [word for words, *_ in (*_VECTORS, _MATRIX) for word in words]
     return tuple(word for word in known if word in flags)
 
 
@@ -90,6 +92,9 @@ def detect_fields() -> dict[str, Field]:
         fields["clock"] = _measured("clock", probe, ["clock"], one)
         fields["core_flops"] = _measured("core_flops", probe, ["flops", "1"], one)
         fields["flops"] = _measured("flops", probe, ["flops", str(len(cores))], everyone)
+        matrix = _matrix(Path(folder), one)
+        if matrix is not None:
+            fields["core_matrix_flops"] = matrix
         for name, size in (
             ("l1_bandwidth", caches[1] // 2),
             ("l2_bandwidth", caches[2] // 2),
@@ -186,9 +191,31 @@ def _compile(folder: Path, lanes: int, flags: Sequence[str]) -> Path:
     return program
 
 
+def _matrix(folder: Path, one: Sequence[int]) -> Field | None:
+    """The rate of a core's matrix units; ``None`` where it has none, or this compiler or kernel
+    does not give them to a program."""
+    words, flags = _MATRIX
+    compiler = find_compiler()
+    if compiler is None or not set(isa_words()).issuperset(words):
+        return None
+    source, program = folder / "matrix.c", folder / "matrix"
+    native = resources.files("formwright.chip") / "native" / source.name
+    source.write_text(native.read_text(encoding="utf-8"), encoding="utf-8")
+    try:
+        _run([compiler, "-O2", *flags, "-o", str(program), str(source)], "compile the probe")
+        output = _run([str(program), *map(str, one)], "measure core_matrix_flops")
+    except InputError:
+        return None
+    return _best_of("core_matrix_flops", output, source.name)
+
+
 def _measured(name: str, probe: Path, arguments: Sequence[str], cores: Sequence[int]) -> Field:
-    """The best of the runs: what else runs on the machine can only lower a figure."""
     output = _run([str(probe), *arguments, *map(str, cores)], f"measure {name}")
+    return _best_of(name, output, f"probe.c {arguments[0]}")
+
+
+def _best_of(name: str, output: str, program: str) -> Field:
+    """The best of the runs: what else runs on the machine can only lower a figure."""
     figures = [int(line) for line in output.split()]
     if not figures or min(figures) <= 0:
         raise fail(f"measuring {name} gave no figure", hint="run it again")
@@ -199,7 +226,7 @@ def _measured(name: str, probe: Path, arguments: Sequence[str], cores: Sequence[
         raise fail(f"measuring {name} gave {best}, which is absurd", hint="run it again")
     return Field(
         Quantity(Fraction(best), kind.dimension),
-        f"measured: best of {len(figures)} runs of probe.c {arguments[0]}",
+        f"measured: best of {len(figures)} runs of {program}",
         datetime.now(UTC).strftime("%Y-%m-%d"),
         Fraction(round(spread * 1000), 1000),
     )

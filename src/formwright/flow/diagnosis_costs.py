@@ -30,6 +30,7 @@ _RESOURCES: Final[Mapping[str, str]] = {
     "clock": "core",
     "flops": "core",
     "core_flops": "core",
+    "core_matrix_flops": "core",
     "dram_bandwidth": "dram",
     "core_dram_bandwidth": "dram",
     "barrier_cycles": "barriers",

@@ -61,6 +61,7 @@ class Roofline:
             "threads": self.roofs.threads,
             "evidence": "modelled",
             "peak": self.roofs.peak,
+            "matrix_peak": self.roofs.matrix,
             "levels": {v.name: v.bandwidth for v in self.roofs.levels},
             "missing": list(self.roofs.missing),
             "kernels": {k.point.name: _kernel(k) for k in self.kernels},
@@ -80,6 +81,7 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
         "timed": point.timed,
         "rate": point.rate,
         "peak_share": point.peak_share,
+        "matrix_units": intensity.narrow,
         "bound": None if verdict is None else verdict.bound,
         "says": None if verdict is None else verdict.says,
         "levels": {

@@ -4,6 +4,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from formwright.base.diagnostics import fail
 from formwright.base.digest import digest
 from formwright.base.files import write_text
 from formwright.base.source import Source
@@ -99,8 +100,14 @@ def chain_summary(reference: str) -> dict[str, Any]:
 
 
 def formatted(file: Path, *, write: bool) -> tuple[str, bool]:
-    """The formatted text and whether it differs from the file's; ``write`` rewrites the file."""
+    """The formatted text and whether it differs from the file's; ``write`` rewrites the file.
+
+    Raises ``InputError``, also where a template that ships would have to be rewritten.
+    """
     source = load_source(str(file))
+    if write and not file.exists():
+        told = f"{file} ships with the package and is not rewritten"
+        raise fail(told, hint=f"copy it: formwright fmt {file} > {file}.fw")
     text = format_source(source)
     changed = text != source.text
     if write and changed:

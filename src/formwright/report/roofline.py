@@ -29,14 +29,20 @@ def rate_text(kernel: Kernel) -> str:
     if point.seconds is None or point.rate is None:
         return "no time is known"
     return f"{point.seconds * 1e3:.3f} ms {point.timed}, {scaled(point.rate, 'flop/s')}" + (
-        "" if point.peak_share is None else f" ({point.peak_share:.0%} of the peak)"
+        "" if point.peak_share is None else f" ({point.peak_share:.0%} of the peak{_units(kernel)})"
     )
+
+
+def _units(kernel: Kernel) -> str:
+    return " of matrix units" if kernel.intensity.narrow else ""
 
 
 def print_roofline(console: Console, found: Roofline) -> None:
     """The roofs, then each kernel with a row for each level, and what bounds it."""
     roofs = found.roofs
     parts = [] if roofs.peak is None else [f"peak {scaled(roofs.peak, 'flop/s')}"]
+    if roofs.matrix is not None:
+        parts.append(f"of matrix units with bf16 {scaled(roofs.matrix, 'flop/s')}")
     parts += [f"{v.name} {scaled(v.bandwidth, 'B/s')}" for v in roofs.levels if v.bandwidth]
     console.print(
         f"Roofs of {found.chip}, {roofs.threads} thread(s): {', '.join(parts)}",

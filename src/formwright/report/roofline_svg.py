@@ -98,7 +98,10 @@ def _axes(found: Roofline, shown: list[Kernel]) -> _Axes:
     high_x = ceil(2 * log10(max([*at, *ridges]) * 2)) / 2
     low = min([*rates, *(s * 10**low_x for s in speeds)])
     low_y = floor(2 * log10(low / 1.2)) / 2
-    high_y = log10(max([peak, *rates])) + 0.25
+    matrix = [found.roofs.matrix] if found.roofs.matrix else []
+    ridges += [m / s for m in matrix for s in speeds]
+    high_x = max(high_x, ceil(2 * log10(max(ridges, default=1.0) * 2)) / 2)
+    high_y = log10(max([peak, *matrix, *rates])) + 0.25
     return _Axes(low_x, high_x, low_y, high_y, max(LEAST_HEIGHT, len(shown) * 2 * LINE + LINE))
 
 
@@ -129,20 +132,24 @@ def _grid(axes: _Axes) -> list[str]:
 
 
 def _roofs(found: Roofline, axes: _Axes) -> list[str]:
-    """The peak, and for each level its bandwidth up to the peak; names stand below the plot.
+    """The peaks, and for each level its bandwidth up to the highest; names stand below the plot.
 
     There nothing can lie on them, and each has the mark that its line begins with.
     """
-    peak = found.roofs.peak
-    assert peak is not None
-    top, right = axes.y(peak), LEFT + PLOT
+    peaks = [("peak", found.roofs.peak), ("matrix units", found.roofs.matrix)]
+    known = [(name, peak) for name, peak in peaks if peak is not None]
+    right, peak = LEFT + PLOT, max(peak for _, peak in known)
+    top = axes.y(peak)
     speeds = [(n, v, v.bandwidth) for n, v in enumerate(found.roofs.levels) if v.bandwidth]
-    start = axes.x(peak / max(s for *_, s in speeds)) if speeds else LEFT
-    parts = [
-        f'<path class="roof peak" d="M{start:.0f} {top:.0f}H{right}"/>',
-        f'<text x="{right - 8}" y="{top - 6:.0f}" text-anchor="end">'
-        f"peak {scaled(peak, 'flop/s')}</text>",
-    ]
+    parts = []
+    for name, rate in known:
+        start = axes.x(rate / max(s for *_, s in speeds)) if speeds else LEFT
+        height = axes.y(rate)
+        parts += [
+            f'<path class="roof peak" d="M{start:.0f} {height:.0f}H{right}"/>',
+            f'<text x="{right - 8}" y="{height - 6:.0f}" text-anchor="end">'
+            f"{name} {scaled(rate, 'flop/s')}</text>",
+        ]
     below, across = TOP + axes.height + 3 * LINE + 14, LEFT
     for number, level, speed in speeds:
         edge = axes.y(speed * 10**axes.low_x)

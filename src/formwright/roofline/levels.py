@@ -32,12 +32,20 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Roofs:
-    """``peak``: f32 operations a second, all threads; ``missing``: figures that there are not."""
+    """``peak``: f32 operations a second, all threads; ``missing``: figures that there are not.
+
+    ``matrix``: the peak of programs that multiply bf16 by bf16, where the chip has units for it.
+    """
 
     levels: tuple[Level, ...]
     peak: float | None
     threads: int
     missing: tuple[str, ...]
+    matrix: float | None = None
+
+    def peak_for(self, narrow: bool) -> float | None:
+        """The peak of a program that multiplies bf16 by bf16 (``narrow``), or of another one."""
+        return self.matrix if narrow and self.matrix is not None else self.peak
 
 
 def roofs_of(chip: Figures, threads: int) -> Roofs:
@@ -53,9 +61,11 @@ def roofs_of(chip: Figures, threads: int) -> Roofs:
     ]
     if peak is None:
         missing.append("no peak: the chip has neither flops nor core_flops")
-    # No field of a chip: the peak of multiply-adds in f32 is the only one that is measured.
-    missing.append("no rate of exp, of division or of arithmetic on bf16 is measured")
-    return Roofs(levels, peak, threads, tuple(missing))
+    matrix = _figure(chip, "core_matrix_flops", threads)
+    # No fields of a chip: peaks of multiply-adds are the only ones that are measured.
+    narrow = "" if matrix else " or of arithmetic on bf16"
+    missing.append(f"no rate of exp{',' if narrow else ' or'} of division{narrow} is measured")
+    return Roofs(levels, peak, threads, tuple(missing), matrix)
 
 
 def _caches(chip: Figures, threads: int) -> tuple[Level, ...]:

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from formwright.ir.expr import Scalar
+from formwright.ir.program import Alloc, Apply, Op, Read
 from formwright.ir.template import Template
+from formwright.ir.values import parts as parts_of
+from formwright.ir.walk import statements
 from formwright.roofline.levels import Roofs
 from formwright.roofline.nest import nest_of
 from formwright.roofline.traffic import Moved, moved, operations
@@ -23,11 +26,13 @@ Timed = Literal["measured", "modelled"]
 class Intensity:
     """What the program text gives: operations by name, and by level the bytes of each buffer.
 
-    Of a kernel without a program text only the outermost level is known, from below.
+    Of a kernel without a program text only the outermost level is known, from below. ``narrow``:
+    its products are of bf16 by bf16, which matrix units add up in f32.
     """
 
     operations: Mapping[str, int]
     moved: Mapping[str, tuple[Moved, ...]]
+    narrow: bool = False
 
     @property
     def flops(self) -> int:
@@ -92,7 +97,24 @@ def intensity_of(
     """
     nest = nest_of(template, parameters, assignment)
     by_level = {level.name: moved(nest, level.inner) for level in roofs.levels}
-    return Intensity(operations(nest), by_level)
+    return Intensity(operations(nest), by_level, multiplies_bf16(template))
+
+
+def multiplies_bf16(template: Template) -> bool:
+    """Whether some statement adds up products of two different buffers of bf16."""
+    narrow = {b.name for b in template.globals if b.dtype == "bf16"}
+    for stmt in statements(template.program):
+        if isinstance(stmt, Alloc):
+            narrow |= {b.name for b in stmt.buffers if b.dtype == "bf16"}
+    applies = (s for s in statements(template.program) if isinstance(s, Apply) and s.op == "+=")
+    return any(
+        {a.access.buffer, b.access.buffer} <= narrow and a.access.buffer != b.access.buffer
+        for apply in applies
+        for part in parts_of(apply.value)
+        if isinstance(part, Op) and part.name == "*" and len(part.args) == 2
+        for a, b in [part.args]
+        if isinstance(a, Read) and isinstance(b, Read)
+    )
 
 
 def point_of(
@@ -121,7 +143,8 @@ def point_of(
                 share=least / seconds if seconds and least is not None else None,
             )
         )
-    peak = flops / roofs.peak / seconds if roofs.peak and seconds else None
+    roof = roofs.peak_for(intensity.narrow)
+    peak = flops / roof / seconds if roof and seconds else None
     shares = {u.level: u.share for u in uses if u.share is not None}
     if peak is not None:
         shares["arithmetic"] = peak
