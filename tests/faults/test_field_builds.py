@@ -126,8 +126,10 @@ def test_more_wrong_programs_are_refuted(what: str, tmp_path: Path) -> None:
         ("layernorm_rows", "layernorm", {"T": 3, "H": 21}),
         ("gated_mlp_direct", "gated_mlp", {"T": 2, "D": 11, "F": 9}),
         ("gated_mlp_panels_ahead", "gated_mlp", {"T": 9, "D": 70, "F": 13}),
+        ("gated_mlp_matrix_ahead", "gated_mlp", {"T": 9, "D": 70, "F": 41}),
         ("gemm_silu_panels_ahead", "gemm_silu", {"M": 9, "N": 21, "K": 70}),
         ("prefill_attention_blocks", "prefill_attention", {"H": 2, "G": 2, "T": 19, "D": 10}),
+        ("prefill_attention_matrix", "prefill_attention", {"H": 2, "G": 1, "T": 37, "D": 10}),
     ],
 )
 def test_other_templates_hold(name: str, family: str, shape: Values, tmp_path: Path) -> None:

@@ -63,11 +63,33 @@ CASES = {
         {"Mr": 4, "Nr": 8, "Bq": 2, "L": 8},
         {"H": 2, "G": 2, "T": 19, "D": 10},
     ),
+    "gemm_matrix_ahead": (
+        "gemm",
+        {"Mr": 16, "Jb": 1, "Tb": 2, "Kb": 16},
+        {"M": 37, "N": 41, "K": 530},
+    ),
+    "gated_mlp_matrix_ahead": (
+        "gated_mlp",
+        {"Mr": 32, "Jb": 2, "Tb": 1, "Kb": 16},
+        {"T": 37, "D": 41, "F": 67},
+    ),
+    "prefill_attention_matrix": (
+        "prefill_attention",
+        {"Rr": 4},
+        {"H": 2, "G": 2, "T": 67, "D": 41},
+    ),
 }
+NARROW = {"gemm_matrix": "f32", "gated_mlp_matrix": "bf16", "prefill_attention_matrix": "bf16"}
+"""Inputs are bf16 whatever the output is; what the contract's ``stages`` are."""
 
 
 def contract_of(name: str, dtype: str) -> Contract:
-    return operator(CASES[name][0]).contract(dtypes=dtype)
+    asked = operator(CASES[name][0])
+    stages = next((s for n, s in NARROW.items() if name.startswith(n)), None)
+    if stages is None:
+        return asked.contract(dtypes=dtype)
+    types = {o.name: "bf16" for o in asked.operands} | {asked.operands[-1].name: dtype}
+    return asked.contract(dtypes=types, stages=stages)
 
 
 def call(path: Path, contract: Contract, values: Values, arrays: tuple[Array, ...]) -> Array:

@@ -8,10 +8,11 @@ from random import Random
 import pytest
 
 from effort import examples, thinned
+from formwright.ir.evaluate import truth
 from formwright.ir.expr import Scalar
 from formwright.ir.inline import inlined
 from formwright.ir.structures import TITLES, title_of
-from formwright.ir.template import Template
+from formwright.ir.template import Parameter, Template
 from formwright.lang import load
 from formwright.lang.sources import shipped
 from formwright.milp.solve import Solution, solve
@@ -29,6 +30,7 @@ CPU: dict[str, tuple[Scalar, ...]] = {
     "tlb_entries": (512, 1536),
     "clock": (2 * 10**9, 3 * 10**9),
     "core_flops": (64 * 10**9, 96 * 10**9),
+    "core_matrix_flops": (600 * 10**9, 2700 * 10**9),
     "dram_bandwidth": (20 * 10**9, 90 * 10**9),
     "core_dram_bandwidth": (12 * 10**9,),
     "l3_bandwidth": (30 * 10**9,),
@@ -86,9 +88,15 @@ def drawn(template: Template, random: Random) -> dict[str, Scalar]:
     for parameter in template.scope.chip:
         field = parameter.name.removeprefix("chip.")
         some = chip.get(field, (Fraction(3, 10**12),))
-        values[parameter.name] = random.choice(some)
+        fitting = [v for v in some if parameter.condition is None or _holds(parameter, v)]
+        values[parameter.name] = random.choice(fitting)
     values |= {p.name: random.choice((2, 4)) for p in template.scope.sizes}
     return values | {p.name: 4 for p in template.scope.agents}
+
+
+def _holds(parameter: Parameter, value: Scalar) -> bool:
+    assert parameter.condition is not None
+    return truth(parameter.condition, {parameter.name: value})
 
 
 def _fields(template: Template) -> set[str]:
