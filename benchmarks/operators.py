@@ -38,6 +38,7 @@ from formwright.measure.statistics import Distribution, Interval, ratio, verdict
 from formwright.measure.timing import Result, measure_interleaved
 from formwright.measure.workload import SymmetricWorkload
 from formwright.qualify.timing import operator_workload
+from formwright.roofline import contract_multiplies_bf16, roofs_of
 
 PEERS = ("torch==2.13.0", "onednn-cpu-gomp==2023.2.0", "onnxruntime==1.32.0", "onnx==1.23.2")
 BUILT, QUICK_BUILT = 5, 2
@@ -63,8 +64,6 @@ SEARCH_ROUNDS = 3
 """To tell the built designs apart; the best is timed afresh."""
 MARGIN = 0.05
 """Of a ratio, and of a share of the roof. Far above its roof is who computes by other units."""
-MULTIPLYING = ("gemv", "gated_mlp", "decode_attention", "prefill_attention")
-"""In bf16 they multiply bf16 by bf16, which matrix units do where a core has them."""
 BUSY = 0.2
 """Of the time in a run queue: then ratios say little, and the CPU time is printed beside them."""
 
@@ -330,9 +329,11 @@ def roof_seconds(contract: Contract, row: Row, slots: int) -> float:
     """The least seconds that the chip could take: tensors moved once, or its arithmetic.
 
     Tensors of ``slots`` slots are used in turn: where they fit into the last-level cache
-    together, the bandwidth is that of the cache, else that of memory.
+    together, the bandwidth is that of the cache, else that of memory. What multiplies bf16 by
+    bf16 has the arithmetic of matrix units, where the chip has them.
     """
-    chip = {k: float(v) for k, v in load_chip("local").parameters().items() if not _text(v)}
+    figures = load_chip("local").parameters()
+    chip = {k: float(v) for k, v in figures.items()}
     work = operator(contract.operator).work(contract, row.shape.extents)
     moved = work.read_bytes + work.written_bytes
     if moved * slots < chip["chip.l3_bytes"]:
@@ -341,14 +342,9 @@ def roof_seconds(contract: Contract, row: Row, slots: int) -> float:
         bandwidth = chip["chip.core_dram_bandwidth"]
     else:
         bandwidth = chip["chip.dram_bandwidth"]
-    peak = chip["chip.core_flops"] if row.threads == 1 else chip["chip.flops"]
-    if row.dtype == "bf16" and row.shape.operator in MULTIPLYING:
-        peak = chip.get("chip.core_matrix_flops", peak / row.threads) * row.threads
+    peak = roofs_of(figures, row.threads).peak_for(contract_multiplies_bf16(contract))
+    assert peak is not None
     return max(moved / bandwidth, work.flops / peak)
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 if __name__ == "__main__":

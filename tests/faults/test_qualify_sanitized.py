@@ -127,6 +127,10 @@ def test_entries_say_how_the_build_differs(tmp_path: Path, monkeypatch: pytest.M
     first, second = entries
     assert first["evidence"] == second["evidence"] == "tested"
     assert "-fsanitize=address,undefined" in first["difference"]
+    assert "units" not in first["difference"]
+    units = {"kernel.c": "fw_product_by_units(&g, 16, 16, 0);"}
+    (other, _) = sanitizer_evidence(units, ("gcc",), CONTRACT, 3, {"K": (64,)})
+    assert "made by vectors, not by the units for them" in other["difference"]
     assert len(first["shapes"]) == 2
     assert second["shapes"] == []
     assert objections(entries) == ("sanitizer: address and undefined behaviour: SUMMARY: a fault",)

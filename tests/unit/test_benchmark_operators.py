@@ -4,11 +4,15 @@ import argparse
 import importlib
 import json
 import sys
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from formwright.base.quantities import Quantity
+from formwright.chip import Chip, load_chip
 from formwright.contract.operators import OPERATORS, operator
 from formwright.measure.outcome import Hung, Refused
 from formwright.measure.statistics import Distribution, Interval, Sample
@@ -73,6 +77,41 @@ def test_at_the_roof_no_floor_is_asked(bench: Any) -> None:
     roof = bench.roof_seconds(contract, row, 4)
     assert judged(bench, {"torch": timed(roof * 1.04)}, seconds=roof * 1.02).faults == []
     assert judged(bench, {"torch": timed(roof * 1.2)}, seconds=roof * 1.02).faults != []
+
+
+@pytest.mark.parametrize(
+    ("name", "extents", "units"),
+    [
+        ("prefill_attention", {"H": 8, "G": 2, "T": 4096, "D": 128}, True),
+        ("gated_mlp", {"T": 4096, "D": 1024, "F": 4096}, True),
+        ("gated_mlp", {"T": 1, "D": 1024, "F": 4096}, False),
+        ("softmax", {"R": 4096, "C": 512}, False),
+    ],
+)
+def test_the_roof_of_bf16_products_is_that_of_matrix_units(
+    bench: Any, name: str, extents: dict[str, int], units: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row of one token is bound by memory with and without them."""
+    fields = dict(load_chip("local").fields)
+    fields |= {n: replace(fields[n], quantity=q) for n, q in CPU.items()}
+
+    def roof(dtype: str, rate: int) -> float:
+        field = replace(fields["flops"], quantity=Quantity(Fraction(rate), "compute"))
+        chip = Chip("test", {**fields, "core_matrix_flops": field})
+        monkeypatch.setattr(bench, "load_chip", lambda _: chip)
+        row = bench.Row(bench.Shape(name, "a shape", extents), dtype, 2)
+        return float(bench.roof_seconds(bench.contract_of(row), row, 1))
+
+    assert (roof("bf16", 2 * 10**12) < roof("bf16", 0)) == units
+    assert roof("f32", 2 * 10**12) == roof("f32", 0)
+
+
+CPU = {
+    "flops": Quantity(Fraction(200 * 10**9), "compute"),
+    "core_flops": Quantity(Fraction(100 * 10**9), "compute"),
+    "l3_bytes": Quantity(Fraction(1 << 20), "bytes"),
+    "dram_bandwidth": Quantity(Fraction(20 * 10**9), "bandwidth"),
+}
 
 
 def test_an_operator_without_a_template_is_a_fault(

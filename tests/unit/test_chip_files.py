@@ -24,6 +24,8 @@ from formwright.chip import (
     shipped_chips,
     write_chip,
 )
+from formwright.flow.parameters import bind, split_chip_settings
+from formwright.lang import load as load_template
 
 
 def refused(text: str) -> str:
@@ -132,7 +134,8 @@ def test_local_is_measured_once_and_kept(kept: Path, monkeypatch: pytest.MonkeyP
     chip = load_chip("local")
     assert local_file().read_bytes() == before
     measured = [f for f in chip.fields.values() if f.source.startswith("measured")]
-    assert len(measured) == 8 + ("core_matrix_flops" in chip.fields)
+    assert chip.fields.keys() >= machine.MEASURED
+    assert len(measured) == len(machine.MEASURED) - (chip.parameters()[NAME] == 0)
     assert all(f.date and f.spread is not None for f in measured)
     # What is kept of another CPU is not believed, and measured again.
     calls = []
@@ -146,45 +149,93 @@ def test_local_is_measured_once_and_kept(kept: Path, monkeypatch: pytest.MonkeyP
     local_file().write_text(before.decode().replace(cores, cores.replace("= ", "= 9", 1)))
     assert load_chip("local") == chip
     assert calls == [1, 1]
+    # Nor what an earlier version kept, which measured less.
+    rows = before.decode().splitlines(keepends=True)
+    local_file().write_text("".join(r for r in rows if not r.startswith("core_matrix_flops")))
+    assert "core_matrix_flops" not in local_file().read_text()
+    assert load_chip("local") == chip
+    assert calls == [1, 1, 1]
+    assert load_chip("local") == chip
+    assert calls == [1, 1, 1]
 
 
 WORDS = "avx2 fma avx512f avx512dq avx512bw avx512vl"
 UNITS = "amx_bf16 avx512_bf16 amx_tile"
+NAME = "chip.core_matrix_flops"
 
 
-def test_matrix_units_are_part_of_what_is_kept(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matrix_units_are_part_of_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chip that was measured before these words were known is measured again."""
-    monkeypatch.setattr(machine, "_cpuinfo", lambda: {"flags": WORDS})
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: ({"flags": WORDS},))
     before = machine.isa_words()
-    monkeypatch.setattr(machine, "_cpuinfo", lambda: {"flags": f"{WORDS} {UNITS}"})
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: ({"flags": f"{WORDS} {UNITS}"},))
     assert set(machine.isa_words()) == {*before, *UNITS.split()}
 
 
+def test_every_core_has_what_a_kernel_can_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = {"Hardware": "a board"}
+    both = ({"flags": f"{WORDS} {UNITS}"}, {"flags": WORDS}, board)
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: both)
+    assert set(machine.isa_words()) == set(WORDS.split())
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: (board,))
+    assert machine.isa_words() == ()
+
+
 @pytest.mark.parametrize(
-    ("flags", "refused", "there"),
+    ("flags", "refused", "source"),
     [
-        (WORDS, "", False),
-        (f"{WORDS} {UNITS}", "", True),
-        (f"{WORDS} {UNITS}", "compile", False),
-        (f"{WORDS} {UNITS}", "measure", False),
-        (f"{WORDS} amx_tile", "", False),
+        (WORDS, "", "not every core has avx512_bf16"),
+        (f"{WORDS} {UNITS}", "", "matrix.c"),
+        (f"{WORDS} {UNITS}", "compile", "no code for the matrix units"),
+        (f"{WORDS} {UNITS}", "measure", "does not lend"),
+        (f"{WORDS} avx512_bf16", "", "matrix.c"),
+        (f"{WORDS} amx_tile", "", "not every core has avx512_bf16"),
     ],
 )
-def test_a_core_without_matrix_units_has_no_rate_of_them(
-    flags: str, refused: str, there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_core_without_matrix_units_has_a_rate_of_0(
+    flags: str, refused: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(_command: Sequence[str], what: str) -> str:
         if refused and what.startswith(refused):
             raise fail("refused")
         return "3000000000\n2000000000\n2500000000\n"
 
-    monkeypatch.setattr(machine, "_cpuinfo", lambda: {"flags": flags})
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: ({"flags": flags},))
     monkeypatch.setattr(machine, "_run", run)
-    field = machine._matrix(tmp_path, [0])
-    assert (field is not None) == there
-    if field is not None:
-        assert field.quantity.value == 3 * 10**9
-        assert "matrix.c" in field.source
+    program, lacking = machine._matrix_probe(tmp_path)
+    field = machine._matrix(machine._matrix_rates(program, 0), lacking)
+    assert field.value == (3 * 10**9 if source == "matrix.c" else 0)
+    assert field.unit == "flop/s"
+    assert source in field.source
+
+
+def test_a_chip_may_have_no_matrix_units_but_no_absurd_ones(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    text = '[chip]\nname = "c"\n[fields]\ncore_matrix_flops = { value = "%s", source = "test" }\n'
+    file.write_text(text % "0 flop/s", encoding="utf-8")
+    chip = read_chip(read_toml_file(file))
+    assert chip.parameters() == {"chip.core_matrix_flops": 0}
+    write_chip(chip, file)
+    assert read_chip(read_toml_file(file)) == chip
+    assert split_chip_settings("chip.core_matrix_flops=0 flop/s")[1] == chip.parameters()
+    file.write_text(text % "5 flop/s", encoding="utf-8")
+    with pytest.raises(InputError, match="5 flop/s is absurd"):
+        read_chip(read_toml_file(file))
+    with pytest.raises(InputError, match="is absurd"):
+        split_chip_settings("chip.core_matrix_flops=5 flop/s")
+    file.write_text((text % "0 flop/s").replace("core_matrix_flops", "core_flops"))
+    with pytest.raises(InputError, match="is absurd"):
+        read_chip(read_toml_file(file))
+
+
+def test_a_template_for_matrix_units_is_not_for_a_chip_without() -> None:
+    template = load_template("gemm_matrix_ahead")[1]
+    figures = {p.name: 1 << 30 for p in template.scope.chip}
+    sizes = {"M": 64, "N": 64, "K": 64}
+    assert bind(template, figures, sizes, "test")
+    for none in ({**figures, NAME: 0}, {k: v for k, v in figures.items() if k != NAME}):
+        with pytest.raises(InputError, match="core_matrix_flops"):
+            bind(template, none, sizes, "test")
 
 
 def test_fewer_cores_are_another_chip(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
-"""Products by matrix units: which applies they are, what is copied into panels, and that no
-denormal, no NaN of a cell that is left out and no rounding is lost on the way."""
+"""Products of bf16 by tiles or pairs: which applies they are, what is copied into panels, and that
+no denormal, no NaN of a cell that is left out and no rounding is lost on the way."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from test_operator_templates import call
 
 from formwright.base.source import Source
 from formwright.codegen import build, detect_target, emit_c, target_named
-from formwright.codegen.target import AMX, AVX512, with_tiles
+from formwright.codegen.target import AMX, AVX512, BF16, Target
 from formwright.codegen.words import of_floats
 from formwright.contract.inputs import inputs
 from formwright.contract.judge import judge
@@ -23,7 +23,15 @@ from formwright.contract.operators import operator
 from formwright.ir.template import Template
 from formwright.lang import load, parse
 
-needs_units = pytest.mark.skipif(not detect_target().tiles, reason="this CPU has no matrix units")
+UNITS = [
+    pytest.param(
+        target.name,
+        marks=pytest.mark.skipif(
+            not set(target.units) <= set(detect_target().units), reason="this CPU has none"
+        ),
+    )
+    for target in (AMX, BF16)
+]
 
 DESIGN = {"Mr": 32, "Jb": 2, "Tb": 2, "Kb": 16}
 NARROW = {"A": "bf16", "B": "bf16", "C": "bf16"}
@@ -61,16 +69,18 @@ def text(product: str = PRODUCT) -> Template:
     return parse(Source("t.fw", TEXT.replace("PRODUCT", product)))
 
 
-def test_the_units_are_asked_for_by_programs_that_use_them() -> None:
-    emitted = emit_c(text(), {"R": 32, "W": 32}, AMX)
+@pytest.mark.parametrize(
+    ("target", "asked"), [(AMX, "fw_has_tiles() && "), (BF16, "fw_has_bf16()")]
+)
+def test_the_units_are_asked_for_by_programs_that_use_them(target: Target, asked: str) -> None:
+    emitted = emit_c(text(), {"R": 32, "W": 32}, target)
     assert emitted.kernel.count("fw_multiply(") == 1
-    assert emitted.kernel.count("fw_tiles_begin();") == 1
-    assert {"amx_tile", "amx_bf16"} <= set(emitted.target.features)
-    assert "-mamx-bf16" in emitted.target.flags
-    assert "fw_has_tiles()" in emitted.source
-    others = [emit_c(load("packed_gemm")[1], SMALL, target) for target in (AMX, AVX512)]
+    assert emitted.kernel.count("fw_units_begin();") == 1
+    assert set(target.units) < set(emitted.target.features)
+    assert len(emitted.target.flags) == len(target.flags) + len(target.units)
+    assert asked in emitted.source or f"fw_has_bf16() && {asked[:-4]}" in emitted.source
+    others = [emit_c(load("packed_gemm")[1], SMALL, each) for each in (target, AVX512)]
     assert others[0] == others[1]
-    assert with_tiles(AVX512, True) == AVX512
 
 
 OTHERS = {
@@ -121,11 +131,13 @@ def _floats(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.integers(-4, 5, shape).astype(ml_dtypes.bfloat16)
 
 
-@needs_units
+@pytest.mark.parametrize("target", UNITS)
 @pytest.mark.parametrize("design", [(16, 16), (32, 32), (48, 16), (16, 48), (48, 48), (32, 48)])
-def test_tiles_of_every_shape_up_to_a_guard_page(design: tuple[int, int], tmp_path: Path) -> None:
+def test_tiles_of_every_shape_up_to_a_guard_page(
+    design: tuple[int, int], target: str, tmp_path: Path
+) -> None:
     rows, columns = design
-    lib = Operator(text(), {"R": rows, "W": columns}, tmp_path, {})
+    lib = Operator(text(), {"R": rows, "W": columns}, tmp_path, {}, target)
     rng, guarded = np.random.default_rng(1), Guarded()
     for m, n, k in ((1, 1, 1), (37, 53, 31), (64, 96, 64), (50, 49, 97)):
         a, b = _floats(rng, m, k), _floats(rng, n, k)
@@ -140,12 +152,12 @@ def test_tiles_of_every_shape_up_to_a_guard_page(design: tuple[int, int], tmp_pa
         assert survives(right)
 
 
-def _faults(change: Callable[[str], str], folder: Path) -> dict[str, str]:
+def _faults(target: str, change: Callable[[str], str], folder: Path) -> dict[str, str]:
     """What the contract of GEMM says of the kernel with a changed source, by the clause."""
     contract = operator("gemm").contract(dtypes={"A": "bf16", "B": "bf16", "C": "f32"})
     template = load("gemm_matrix_ahead")[1]
     assert matches(template, contract) == ()
-    emitted = emit_c(typed_for(template, contract), DESIGN, target_named("amx"))
+    emitted = emit_c(typed_for(template, contract), DESIGN, target_named(target))
     library = build(replace(emitted, source=change(emitted.source)), folder).library
     found = {}
     for kind in operator("gemm").kinds(contract):
@@ -157,26 +169,26 @@ def _faults(change: Callable[[str], str], folder: Path) -> dict[str, str]:
     return found
 
 
-@needs_units
-def test_the_tiles_keep_the_whole_contract(tmp_path: Path) -> None:
-    assert _faults(lambda source: source, tmp_path) == {}
+@pytest.mark.parametrize("target", UNITS)
+def test_the_units_keep_the_whole_contract(target: str, tmp_path: Path) -> None:
+    assert _faults(target, lambda source: source, tmp_path) == {}
 
 
-@needs_units
-def test_vectors_keep_it_too(tmp_path: Path) -> None:
-    assert _faults(lambda source: source.replace(GUARD, "0"), tmp_path) == {}
+@pytest.mark.parametrize("target", UNITS)
+def test_vectors_keep_it_too(target: str, tmp_path: Path) -> None:
+    assert _faults(target, lambda source: source.replace(GUARD, "0"), tmp_path) == {}
 
 
-@needs_units
-def test_without_the_look_at_magnitudes_denormals_are_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", UNITS)
+def test_without_the_look_at_magnitudes_denormals_are_lost(target: str, tmp_path: Path) -> None:
     def unguarded(source: str) -> str:
         assert source.count(GUARD) == 1
         return source.replace(GUARD, "1")
 
-    assert _faults(unguarded, tmp_path)["denormal"] == "denormals"
+    assert _faults(target, unguarded, tmp_path)["denormal"] == "denormals"
 
 
-@needs_units
+@pytest.mark.parametrize("target", UNITS[:1])
 @pytest.mark.parametrize(
     "values",
     [
@@ -187,11 +199,11 @@ def test_without_the_look_at_magnitudes_denormals_are_lost(tmp_path: Path) -> No
         [1.00390625, 1.01171875, -1.00390625, 1.0 + 2.0**-9 + 2.0**-20],
     ],
 )
-def test_a_panel_is_rounded_as_any_bf16(values: list[float], tmp_path: Path) -> None:
+def test_a_panel_is_rounded_as_any_bf16(values: list[float], target: str, tmp_path: Path) -> None:
     """Exact sums of one cell each: what a panel holds is what ml_dtypes rounds to."""
     source = TEXT.replace("dtypes    A bf16, B bf16", "dtypes    A f32, B bf16")
     template = parse(Source("t.fw", source.replace("PRODUCT", PRODUCT)))
-    lib = Operator(template, {"R": 16, "W": 16}, tmp_path, {})
+    lib = Operator(template, {"R": 16, "W": 16}, tmp_path, {}, target)
     assert "fw_store_watched" in lib.emitted.kernel
     count = 40
     a = np.zeros((count, count), np.float32)

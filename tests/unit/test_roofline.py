@@ -6,6 +6,8 @@ import pytest
 from roofline_cache import simulated
 
 from formwright.base.source import Source
+from formwright.contract.numbers import DType
+from formwright.contract.operators import OPERATORS, operator
 from formwright.ir.expr import Expr
 from formwright.ir.interval import Interval, bounds
 from formwright.ir.template import Template
@@ -14,15 +16,16 @@ from formwright.lang import load, parse
 from formwright.roofline import (
     Intensity,
     Moved,
+    contract_multiplies_bf16,
     intensity_of,
     moved,
     nest_of,
     operations,
     point_of,
     roofs_of,
+    template_multiplies_bf16,
 )
 from formwright.roofline.nest import Guard, Loop, Node, Point
-from formwright.roofline.point import multiplies_bf16
 from formwright.roofline.spans import Spans
 from formwright.roofline.sums import total
 from formwright.roofline.traffic import Memory
@@ -208,6 +211,8 @@ def test_products_of_bf16_stand_under_the_matrix_units() -> None:
     fast = {**CPU, "chip.core_matrix_flops": 10**12}
     assert roofs_of(CPU, 2).matrix is None
     assert "bf16" in roofs_of(CPU, 2).missing[-1]
+    # Some cores do pairs of bf16 more slowly than f32.
+    assert not roofs_of({**CPU, "chip.core_matrix_flops": 10**9}, 2).matrix_for(True)
     roofs = roofs_of(fast, 2)
     assert roofs.matrix == 2 * 10**12
     assert "bf16" not in roofs.missing[-1]
@@ -220,21 +225,55 @@ def test_products_of_bf16_stand_under_the_matrix_units() -> None:
     )
 
 
+def test_a_chip_that_says_0_has_no_matrix_units() -> None:
+    assert roofs_of({**CPU, "chip.core_matrix_flops": 0}, 2) == roofs_of(CPU, 2)
+
+
+MULTIPLY = {
+    *("gemm", "gemv", "gated_mlp", "decode_attention", "prefill_attention", "gemm_batched"),
+    *("gemm_bias", "gemm_residual", "gemm_relu", "gemm_silu"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_operators_that_multiply_bf16_by_bf16(name: str) -> None:
+    asked = operator(name)
+    assert not contract_multiplies_bf16(asked.contract())
+    contract = asked.contract(dtypes="bf16")
+    assert contract_multiplies_bf16(contract) == (name in MULTIPLY)
+    # One wide input of a product is enough that no unit does it; what is only added may be wide.
+    wide = contract.with_dtypes({contract.operands[0].name: "f32"})
+    assert not contract_multiplies_bf16(wide)
+
+
+def test_what_is_only_added_may_be_wide() -> None:
+    types: dict[str, DType] = {"A": "bf16", "B": "bf16", "bias": "f32", "C": "f32"}
+    assert contract_multiplies_bf16(operator("gemm_bias").contract(dtypes=types))
+
+
 @pytest.mark.parametrize(
     ("name", "narrow"),
     [
         ("gemm_matrix_ahead", True),
         ("gated_mlp_matrix_ahead", True),
+        ("gated_mlp_panels_ahead", True),
         ("prefill_attention_matrix", True),
+        ("prefill_attention_blocks", True),
+        ("gemv_rows", True),
         ("packed_gemm", False),
+        ("gemm_int8_panels_ahead", False),
         ("rmsnorm_rows", False),
+        ("layernorm_rows", False),
+        ("softmax_rows", False),
+        ("rope_heads", False),
     ],
 )
-def test_the_text_says_what_is_multiplied(name: str, narrow: bool) -> None:
+def test_the_formula_says_what_is_multiplied(name: str, narrow: bool) -> None:
+    """However the program does it: ``packed_gemm`` is for f32 alone."""
     template = load(name)[1]
     tensors = (*template.scope.workload.inputs, template.scope.workload.output)
     types = {t.name: "bf16" for t in tensors if "bf16" in (t.dtype, *t.also)}
-    assert multiplies_bf16(with_dtypes(template, types)) == narrow
+    assert template_multiplies_bf16(with_dtypes(template, types)) == narrow
 
 
 def test_padding_is_no_work() -> None:

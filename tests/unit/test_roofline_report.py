@@ -77,6 +77,29 @@ def test_both_peaks_are_shown(chip: str, tmp_path: Path) -> None:
     assert "matrix units 900 Gflop/s" in picture
 
 
+@pytest.mark.parametrize("rate", ["", "0 flop/s", "900 GFLOP/s"])
+@pytest.mark.parametrize("dtypes", ["W=bf16,x=bf16", "W=f32,x=f32"])
+def test_which_peak_a_kernel_stands_under(
+    rate: str, dtypes: str, chip: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also one that multiplies in f32 what it has read in bf16: its operator has the faster way."""
+    file, folder = Path(chip), tmp_path / "report"
+    units = f'core_matrix_flops = {{ value = "{rate}", source = "test" }}\n' if rate else ""
+    file.write_text(file.read_text() + units)
+    given = ["--chip", chip, "--set", "N=256,K=512", "--threads", "1", "--dtypes", dtypes]
+    assert run(["roofline", "gemv_rows", *given, "--json", "--svg", str(folder)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    kernel = found["kernels"]["gemv_rows"]
+    there = rate.startswith("900")
+    matrix = there and "bf16" in dtypes
+    assert found["matrix_peak"] == (900e9 if there else None)
+    assert kernel["matrix_units"] == matrix
+    assert kernel["peak_share"] == pytest.approx(kernel["rate"] / (900e9 if matrix else 90e9))
+    assert ("peak of matrix units" in (folder / "roofline.txt").read_text()) == matrix
+    drawn = (folder / "roofline.svg").read_text()
+    assert drawn.count('class="roof peak"') == 1 + there
+
+
 def test_what_it_refuses(chip: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         ([str(tmp_path)], "holds no artifact"),

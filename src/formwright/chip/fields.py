@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from formwright.base.quantities import Dimension
+from formwright.base.quantities import Dimension, Quantity, show_quantity
 
 _K, _M, _G, _T = (Fraction(1000**n) for n in (1, 2, 3, 4))
 _KIB = Fraction(1024)
@@ -13,12 +13,27 @@ _KIB = Fraction(1024)
 
 @dataclass(frozen=True, slots=True)
 class FieldKind:
-    """Values outside ``low .. high`` (in the base unit) are refused as absurd."""
+    """Values outside ``low .. high`` (in the base unit) are refused as absurd.
+
+    ``optional``: 0 is a value too, of a chip that has no such part.
+    """
 
     dimension: Dimension
     low: Fraction
     high: Fraction
     meaning: str
+    optional: bool = False
+
+    def admits(self, value: Fraction) -> bool:
+        """Whether ``value``, in the base unit, is not absurd."""
+        return self.low <= value <= self.high or (self.optional and value == 0)
+
+    @property
+    def told(self) -> str:
+        """The range in words, for a hint."""
+        low, high = (show_quantity(Quantity(v, self.dimension)) for v in (self.low, self.high))
+        none = ", or it is 0 where the chip has no such part" if self.optional else ""
+        return f"it lies between {low} and {high}{none}"
 
 
 def _count(low: int, high: int, meaning: str) -> FieldKind:
@@ -51,7 +66,11 @@ FIELDS: Final[Mapping[str, FieldKind]] = {
     "flops": FieldKind("compute", _M, 10**6 * _T, "f32 operations a second, all cores"),
     "core_flops": FieldKind("compute", _M, 1000 * _T, "f32 operations a second, one core"),
     "core_matrix_flops": FieldKind(
-        "compute", _M, 10**5 * _T, "operations on bf16 in matrix units a second, one core"
+        "compute",
+        _M,
+        10**5 * _T,
+        "operations on bf16, added up in f32, a second, one core",
+        optional=True,
     ),
     "dram_bandwidth": _bandwidth("reading from memory, all cores"),
     "core_dram_bandwidth": _bandwidth("reading from memory, one core"),

@@ -9,7 +9,7 @@ from formwright.base.host import cache_folder
 from formwright.base.source import Source
 from formwright.base.toml import read_toml, read_toml_file
 from formwright.chip.chip import Chip
-from formwright.chip.machine import cpu_name, detect_fields, isa_words, usable_cores
+from formwright.chip.machine import MEASURED, cpu_name, detect_fields, isa_words, usable_cores
 from formwright.chip.reader import read_chip, write_chip
 
 LOCAL = "local"
@@ -38,7 +38,8 @@ def load_chip(name_or_path: str | Path) -> Chip:
     """The chip of that name or file.
 
     ``local`` is read from the user's cache; it is measured (some seconds) when nothing is kept
-    there, or when what is kept is of another CPU or other cores. Raises ``InputError``.
+    there, or when what is kept is of another CPU or other cores, or lacks a figure. Raises
+    ``InputError``.
     """
     text = str(name_or_path)
     if text == LOCAL:
@@ -66,6 +67,8 @@ def _local() -> Chip:
     if file.exists():
         chip = read_chip(read_toml_file(file))
         cores = chip.parameters().get("chip.cores")
-        if (chip.cpu, chip.isa, cores) == (cpu_name(), isa_words(), len(usable_cores())):
+        here = (cpu_name(), isa_words(), len(usable_cores()))
+        # An earlier version measured fewer figures.
+        if (chip.cpu, chip.isa, cores) == here and chip.fields.keys() >= MEASURED:
             return chip
     return detect()

@@ -27,37 +27,63 @@ _VECTORS = (
     (("avx2", "fma"), 8, 16, ("-mavx2", "-mfma")),
     (("asimd",), 4, 32, ()),
 )
-_MATRIX = (("amx_tile", "amx_bf16", "avx512_bf16"), ("-mamx-tile", "-mamx-bf16"))
-"""Words of the system that code for matrix units needs, and compiler flags."""
+_UNITS = (
+    (("amx_tile", "amx_bf16", "avx512_bf16"), ("-mamx-tile", "-mamx-bf16")),
+    (("avx512_bf16",), ("-mavx512f", "-mavx512bf16")),
+)
+"""Words of the system that code for units of bf16 needs, and compiler flags; tiles first."""
+MEASURED = frozenset(
+    {
+        "clock",
+        "flops",
+        "core_flops",
+        "core_matrix_flops",
+        "dram_bandwidth",
+        "core_dram_bandwidth",
+        "l1_bandwidth",
+        "l2_bandwidth",
+        "l3_bandwidth",
+    }
+)
+"""The fields that every chip measured here has; ``core_matrix_flops`` is 0 without such units."""
 _TIMEOUT_SECONDS = 60.0
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 @functools.cache
-def _cpuinfo() -> dict[str, str]:
+def _cpuinfo() -> tuple[dict[str, str], ...]:
+    """What the system says of each core."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return {}
-    first = text.split("\n\n", 1)[0]
-    pairs = (line.partition(":") for line in first.splitlines())
+        return ()
+    return tuple(_pairs(part) for part in text.split("\n\n") if part.strip())
+
+
+def _pairs(text: str) -> dict[str, str]:
+    pairs = (line.partition(":") for line in text.splitlines())
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _first_core() -> dict[str, str]:
+    return next(iter(_cpuinfo()), {})
 
 
 def cpu_name() -> str:
     """The CPU as the system names it, with family, model and stepping (names are reused)."""
-    info = _cpuinfo()
+    info = _first_core()
     name = info.get("model name") or info.get("CPU part") or platform.machine()
     numbers = [info[key] for key in ("cpu family", "model", "stepping") if key in info]
     return f"{name} ({'/'.join(numbers)})" if numbers else name
 
 
 def isa_words() -> tuple[str, ...]:
-    """The vector extensions that a kernel can use here, by the system's names."""
-    info = _cpuinfo()
-    flags = set((info.get("flags") or info.get("Features") or "").split())
-    known = [word for words, *_ in (*_VECTORS, _MATRIX) for word in words]
-    return tuple(word for word in known if word in flags)
+    """The extensions that a kernel can use here, on any core, by the system's names."""
+    texts = (core.get("flags") or core.get("Features") for core in _cpuinfo())
+    # On some machines a part about the board follows those of the cores.
+    cores = [set(text.split()) for text in texts if text]
+    known = dict.fromkeys(word for words, *_ in (*_VECTORS, *_UNITS) for word in words)
+    return tuple(word for word in known if cores and all(word in core for core in cores))
 
 
 def usable_cores() -> tuple[int, ...]:
@@ -80,31 +106,33 @@ def detect_fields() -> dict[str, Field]:
     fields = _described(lanes, registers)
     caches = {level: int(fields[f"l{level}_bytes"].value) for level in (1, 2, 3)}
     cores = usable_cores()
-    one, everyone = cores[-1:], cores
+    one = cores[-1:]
     # Half a level leaves room for what else lives there; memory is well beyond the last level, but
     # not so far that a small machine has no room for a buffer for each core.
     memory = min(max(4 * caches[3], 64 << 20), 256 << 20)
     share = max(memory // len(cores), 2 * caches[3] // len(cores), 8 << 20)
     # A level that others share is probed at most at 8 MiB: a quarter of a large one is its own.
     third = max(2 * caches[2], min(caches[3] // 4, 8 << 20))
+    plan = (
+        ("clock", ["clock"], one),
+        ("core_flops", ["flops", "1"], one),
+        ("flops", ["flops", str(len(cores))], cores),
+        ("l1_bandwidth", ["read", str(caches[1] // 2), "1"], one),
+        ("l2_bandwidth", ["read", str(caches[2] // 2), "1"], one),
+        ("l3_bandwidth", ["read", str(third), "1"], one),
+        ("core_dram_bandwidth", ["read", str(memory), "1"], one),
+        ("dram_bandwidth", ["read", str(share), str(len(cores))], cores),
+    )
     with tempfile.TemporaryDirectory(prefix="formwright-probe-") as folder:
         probe = _compile(Path(folder), lanes, flags)
-        fields["clock"] = _measured("clock", probe, ["clock"], one)
-        fields["core_flops"] = _measured("core_flops", probe, ["flops", "1"], one)
-        fields["flops"] = _measured("flops", probe, ["flops", str(len(cores))], everyone)
-        matrix = _matrix(Path(folder), one)
-        if matrix is not None:
-            fields["core_matrix_flops"] = matrix
-        for name, size in (
-            ("l1_bandwidth", caches[1] // 2),
-            ("l2_bandwidth", caches[2] // 2),
-            ("l3_bandwidth", third),
-            ("core_dram_bandwidth", memory),
-        ):
-            fields[name] = _measured(name, probe, ["read", str(size), "1"], one)
-        fields["dram_bandwidth"] = _measured(
-            "dram_bandwidth", probe, ["read", str(share), str(len(cores))], everyone
-        )
+        matrix, lacking = _matrix_probe(Path(folder))
+        rates = ""
+        for number, (name, arguments, used) in enumerate(plan):
+            fields[name] = _measured(name, probe, arguments, used)
+            # Neighbours on a shared machine take most of a core's units for seconds at a time: the
+            # best is of runs some time apart, on one core after another.
+            rates += _matrix_rates(matrix, cores[-1 - number % len(cores)])
+    fields["core_matrix_flops"] = _matrix(rates, lacking)
     return {name: fields[name] for name in FIELDS if name in fields}
 
 
@@ -171,7 +199,7 @@ def _sysconf(name: str) -> int:
 
 
 def _tlb() -> tuple[int, str]:
-    match = re.match(r"(\d+) 4K pages", _cpuinfo().get("TLB size", ""))
+    match = re.match(r"(\d+) 4K pages", _first_core().get("TLB size", ""))
     if match:
         return int(match[1]), "/proc/cpuinfo, TLB size"
     return _DEFAULT_TLB, "not stated by the system: a conservative default"
@@ -191,22 +219,34 @@ def _compile(folder: Path, lanes: int, flags: Sequence[str]) -> Path:
     return program
 
 
-def _matrix(folder: Path, one: Sequence[int]) -> Field | None:
-    """The rate of a core's matrix units; ``None`` where it has none, or this compiler or kernel
-    does not give them to a program."""
-    words, flags = _MATRIX
+def _matrix_probe(folder: Path) -> tuple[Path | None, str]:
+    """The program that measures matrix units, or ``None`` and why there is nothing to measure."""
+    there = set(isa_words())
+    flags = next((flags for words, flags in _UNITS if there.issuperset(words)), None)
+    if flags is None:
+        return None, f"no matrix units: not every core has {' and '.join(_UNITS[-1][0])}"
     compiler = find_compiler()
-    if compiler is None or not set(isa_words()).issuperset(words):
-        return None
     source, program = folder / "matrix.c", folder / "matrix"
     native = resources.files("formwright.chip") / "native" / source.name
     source.write_text(native.read_text(encoding="utf-8"), encoding="utf-8")
     try:
-        _run([compiler, "-O2", *flags, "-o", str(program), str(source)], "compile the probe")
-        output = _run([str(program), *map(str, one)], "measure core_matrix_flops")
+        _run([str(compiler), "-O2", *flags, "-o", str(program), str(source)], "compile the probe")
     except InputError:
-        return None
-    return _best_of("core_matrix_flops", output, source.name)
+        return None, "the C compiler has no code for the matrix units"
+    return program, "the system does not lend its matrix units to programs"
+
+
+def _matrix_rates(program: Path | None, core: int) -> str:
+    """The figures of the units of that core while no other is measured; none where it has none."""
+    try:
+        return "" if program is None else _run([str(program), str(core)], "measure matrix units")
+    except InputError:
+        return ""
+
+
+def _matrix(rates: str, lacking: str) -> Field:
+    name = "core_matrix_flops"
+    return _best_of(name, rates, "matrix.c") if rates else _stated(name, 0, lacking)
 
 
 def _measured(name: str, probe: Path, arguments: Sequence[str], cores: Sequence[int]) -> Field:
@@ -222,7 +262,7 @@ def _best_of(name: str, output: str, program: str) -> Field:
     best = max(figures)
     spread = Fraction(best - int(statistics.median(figures)), best)
     kind = FIELDS[name]
-    if not kind.low <= best <= kind.high:
+    if not kind.admits(Fraction(best)):
         raise fail(f"measuring {name} gave {best}, which is absurd", hint="run it again")
     return Field(
         Quantity(Fraction(best), kind.dimension),

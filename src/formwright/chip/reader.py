@@ -116,10 +116,9 @@ def _quantity(
     except QuantityError as error:
         faults.append(Diagnostic(f"{key}: {error}", span, error.hint))
         return None
-    if not kind.low <= quantity.value <= kind.high:
-        low, high = (show_quantity(Quantity(v, kind.dimension)) for v in (kind.low, kind.high))
+    if not kind.admits(quantity.value):
         message = f"{key} ({kind.meaning}) of {show_quantity(quantity)} is absurd"
-        faults.append(Diagnostic(message, span, f"it lies between {low} and {high}"))
+        faults.append(Diagnostic(message, span, kind.told))
         return None
     return quantity
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from formwright.codegen.context import Context, Output, Storage, Writer
 from formwright.codegen.places import Place
 from formwright.codegen.statements import emit_block
-from formwright.codegen.target import F16C, TILES
+from formwright.codegen.target import F16C
 from formwright.codegen.tile_functions import unpack
 from formwright.ir.program import Stmt
 
@@ -114,4 +114,8 @@ def _asked(feature: str) -> str:
     """C text that is 1 where this CPU has a feature; compilers do not know all of them by name."""
     if feature == F16C:
         return "fw_has_f16c()"
-    return "fw_has_tiles()" if feature in TILES else f'__builtin_cpu_supports("{feature}")'
+    if feature in ("amx_tile", "amx_bf16"):
+        return "fw_has_tiles()"
+    if feature == "avx512_bf16":
+        return "fw_has_bf16()"
+    return f'__builtin_cpu_supports("{feature}")'

@@ -16,11 +16,11 @@ from formwright.codegen.driver import (
 from formwright.codegen.elements import stored
 from formwright.codegen.fold import folded_program
 from formwright.codegen.linear import Range
-from formwright.codegen.matrix import panels
+from formwright.codegen.matrix import panels, unit_headers
 from formwright.codegen.places import tensor_place
 from formwright.codegen.registers import fitting, lanes_of
 from formwright.codegen.statements import streams
-from formwright.codegen.target import Target, with_halves, with_tiles
+from formwright.codegen.target import Target, with_halves, with_units, without_units
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Var
 from formwright.ir.formulation import require_program
@@ -105,7 +105,7 @@ def emit_c(
         frozenset(extents),
         calls=calls,
         lanes=lanes,
-        panels=panels(program) if target.tiles else frozenset(),
+        panels=panels(program) if target.units else frozenset(),
     )
     context = Context(
         output=output,
@@ -122,7 +122,7 @@ def emit_c(
         "fw_run_ahead", program[:count], replace(context, packing_ahead=True)
     )
     second, _ = driver_function("fw_run", program[count:], context)
-    target = with_tiles(target, bool(output.panels))
+    target = with_units(target) if output.panels else without_units(target)
     points = " * ".join(f"fw_max(1, e->n_{n})" for n in _loops_of(whole))
     if _has_exponentials(program):
         points = f"{EXPONENTIAL} * {points}"
@@ -133,7 +133,7 @@ def emit_c(
         runtime_text("vectors.h"),
         runtime_text("lanes.h"),
         runtime_text("elements.h"),
-        *([runtime_text("matrix.h")] if output.panels else []),
+        *([runtime_text(name) for name in unit_headers(target)] if output.panels else []),
         runtime_text("exponential.h"),
         runtime_text("threads.h"),
         *([runtime_text("streaming.h")] if streams(program) else []),

@@ -17,6 +17,7 @@ from formwright.codegen.fold import fold
 from formwright.codegen.linear import Linear, linear, plus
 from formwright.codegen.places import address, bounds, form_text
 from formwright.codegen.points import bind_box, step_of
+from formwright.codegen.target import Target
 from formwright.ir.expr import ZERO, Compare, Expr, Num
 from formwright.ir.program import Access, Alloc, Apply, BoxVar, Literal, Op, Read, Select, Stmt
 from formwright.ir.rewrite import free_names
@@ -46,6 +47,11 @@ class Product:
     pair: BoxVar
     half: BoxVar
     block: BoxVar | None
+
+
+def unit_headers(target: Target) -> tuple[str, ...]:
+    """The files of the runtime for programs with panels."""
+    return ("panels.h", "tiles.h" if "amx_bf16" in target.units else "pairs.h", "products.h")
 
 
 def panels(program: Sequence[Stmt]) -> frozenset[str]:
@@ -79,7 +85,7 @@ def _factors(apply: Apply) -> Factors | None:
 def product_of(apply: Apply, context: Context) -> Product | None:
     """The apply as a product of panels; None where the target or the shape has no units for it."""
     factors = _factors(apply)
-    if factors is None or not context.output.target.tiles or context.level != "agent":
+    if factors is None or not context.output.target.units or context.level != "agent":
         return None
     every = (apply.destination, factors.a, factors.b)
     if any(a.buffer in context.tiles or a.buffer not in context.places for a in every):
@@ -162,7 +168,7 @@ def cleared(first: Stmt, product: Product) -> bool:
 
 
 def emit_product(product: Product, add: str, context: Context) -> None:
-    """The call of ``runtime/matrix.h``; ``add`` is 0 in C where the sum is stored, not added."""
+    """The call of ``runtime/products.h``; ``add`` is 0 in C where the sum is stored, not added."""
     apply, names, a, b = product.apply, context.names, product.factors.a, product.factors.b
     first: dict[str, Expr] = {v.name: ZERO for v in apply.box}
     kept = product.factors.kept

@@ -104,7 +104,7 @@ def _linear(packing: Packing, context: Context) -> bool:
 
 
 def emit_packing(packing: Packing, context: Context) -> None:
-    """The call of ``runtime/matrix.h``, in loops over the other box variables."""
+    """The call of ``runtime/panels.h``, in loops over the other box variables."""
     loops_over(packing.looped, context, lambda inside: _call(packing, inside))
 
 

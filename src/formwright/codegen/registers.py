@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from formwright.codegen.facts import largest
 from formwright.codegen.fold import fold
 from formwright.codegen.linear import linear
-from formwright.codegen.target import Target
+from formwright.codegen.target import Target, without_units
 from formwright.ir.expr import Num, Var
 from formwright.ir.program import Access, Alloc, Apply, Buffer, For, If, Par, Stmt
 from formwright.ir.rewrite import accesses, free_names
@@ -62,7 +62,7 @@ def fitting(program: Sequence[Stmt], target: Target) -> Target:
     """
     if target.lanes <= NARROW:
         return target
-    narrow = replace(target, lanes=NARROW, tiles=False)
+    narrow = replace(without_units(target), lanes=NARROW)
     wide, more = (sum(lanes_of(program, t).values()) for t in (target, narrow))
     return narrow if more > wide else target
 

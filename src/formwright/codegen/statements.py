@@ -312,8 +312,8 @@ def _emit_phase(par: Par, context: Context) -> None:
             _coordinates(par, context, phase)
             _emit_versions(par.body, agent)
         if output.multiplies:
-            phase.lines.insert(begin, INDENT + "fw_tiles_begin();")
-            phase.line("fw_tiles_end();")
+            phase.lines.insert(begin, INDENT + "fw_units_begin();")
+            phase.line("fw_units_end();")
         if streams(par.body):
             phase.line("fw_stream_end();")
     output.functions.append(phase.text())

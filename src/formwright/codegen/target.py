@@ -15,8 +15,8 @@ class Target:
 
     ``flags`` name the instruction set for gcc and clang alike (never ``-march=native``: a
     compiler may take this machine for another). ``features`` are the CPU flags that
-    ``fw_cpu_ok`` asks for, by their names in ``/proc/cpuinfo``. ``tiles``: it has matrix units for
-    bf16 as well, whose flags and features are those of programs that use them.
+    ``fw_cpu_ok`` asks for, by their names in ``/proc/cpuinfo``. ``units``: features beyond these of
+    programs that multiply panels of bf16 (``matrix.py``); their flags go with them.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Target:
     registers: int
     flags: tuple[str, ...]
     features: tuple[str, ...]
-    tiles: bool = False
+    units: tuple[str, ...] = ()
 
 
 AVX512 = Target(
@@ -34,12 +34,17 @@ AVX512 = Target(
     ("-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mavx2", "-mfma"),
     ("avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"),
 )
-AMX = replace(AVX512, name="amx", tiles=True)
+BF16 = replace(AVX512, name="avx512_bf16", units=("avx512_bf16",))
+AMX = replace(AVX512, name="amx", units=("avx512_bf16", "amx_tile", "amx_bf16"))
 AVX2 = Target("avx2", 8, 16, ("-mavx2", "-mfma"), ("avx2", "fma"))
 PLAIN = Target("plain", 4, 16, (), ())
 
 F16C = "f16c"
-TILES = ("amx_tile", "amx_bf16", "avx512_bf16")
+_UNIT_FLAGS = {
+    "avx512_bf16": "-mavx512bf16",
+    "amx_tile": "-mamx-tile",
+    "amx_bf16": "-mamx-bf16",
+}
 
 
 def with_halves(target: Target, dtypes: Collection[str]) -> Target:
@@ -53,17 +58,20 @@ def with_halves(target: Target, dtypes: Collection[str]) -> Target:
     return replace(target, flags=(*target.flags, "-mf16c"), features=(*target.features, F16C))
 
 
-def with_tiles(target: Target, used: bool) -> Target:
-    """The target of a program that uses the matrix units, or does not: then it is any other's."""
-    if target.name != AMX.name:
-        return target
-    if not used:
-        return replace(target, name=AVX512.name, tiles=False)
-    flags = (*target.flags, "-mamx-tile", "-mamx-bf16", "-mavx512bf16")
-    return replace(target, flags=flags, features=(*target.features, *TILES))
+def without_units(target: Target) -> Target:
+    """The target of a program that has nothing for them: then it is any other's."""
+    return replace(target, name=AVX512.name, units=()) if target.units else target
 
 
-TARGETS = {t.name: t for t in (AMX, AVX512, AVX2, PLAIN)}
+def with_units(target: Target) -> Target:
+    """The target of a program that uses them: what it asks of compiler and CPU."""
+    flags = tuple(_UNIT_FLAGS[unit] for unit in target.units)
+    return replace(
+        target, flags=(*target.flags, *flags), features=(*target.features, *target.units)
+    )
+
+
+TARGETS = {t.name: t for t in (AMX, BF16, AVX512, AVX2, PLAIN)}
 
 
 def target_named(name: str) -> Target:
@@ -81,8 +89,8 @@ def detect_target(cpu_info: Path = CPU_INFO) -> Target:
     except OSError:
         return PLAIN
     flags = [set(line.split(":", 1)[1].split()) for line in lines if line.startswith("flags")]
-    for target in (AMX, AVX512, AVX2):
-        asked = {*target.features, *(TILES if target.tiles else ())}
+    for target in (AMX, BF16, AVX512, AVX2):
+        asked = {*target.features, *target.units}
         if flags and all(asked <= core for core in flags):
             return target
     return PLAIN

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from formwright.base.diagnostics import Diagnostic, InputError, nearest
-from formwright.base.quantities import Quantity, QuantityError, parse_quantity, show_quantity
+from formwright.base.quantities import QuantityError, parse_quantity
 from formwright.chip.fields import FIELDS, FieldKind
 from formwright.ir.evaluate import EvaluationError, truth
 from formwright.ir.expr import Scalar
@@ -81,10 +81,9 @@ def _quantity(
         value = parse_quantity(text, kind.dimension).value
     except QuantityError as error:
         return [Diagnostic(f"--set: {name}: {error}", hint=error.hint)]
-    if not kind.low <= value <= kind.high:
-        low, high = (show_quantity(Quantity(v, kind.dimension)) for v in (kind.low, kind.high))
+    if not kind.admits(value):
         told = f"--set: {name} ({kind.meaning}) of {text} is absurd"
-        return [Diagnostic(told, hint=f"it lies between {low} and {high}")]
+        return [Diagnostic(told, hint=kind.told)]
     values[name] = value.numerator if value.denominator == 1 else value
     return []
 

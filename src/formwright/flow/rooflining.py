@@ -28,6 +28,7 @@ from formwright.roofline import (
     Point,
     Roofs,
     UnboundedError,
+    contract_multiplies_bf16,
     intensity_of,
     point_of,
     roofs_of,
@@ -64,12 +65,12 @@ class Roofline:
             "matrix_peak": self.roofs.matrix,
             "levels": {v.name: v.bandwidth for v in self.roofs.levels},
             "missing": list(self.roofs.missing),
-            "kernels": {k.point.name: _kernel(k) for k in self.kernels},
+            "kernels": {k.point.name: _kernel(k, self.roofs) for k in self.kernels},
             "left_out": dict(self.left_out),
         }
 
 
-def _kernel(kernel: Kernel) -> dict[str, Any]:
+def _kernel(kernel: Kernel, roofs: Roofs) -> dict[str, Any]:
     point, intensity = kernel.point, kernel.intensity
     verdict = point.verdict
     return {
@@ -81,7 +82,7 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
         "timed": point.timed,
         "rate": point.rate,
         "peak_share": point.peak_share,
-        "matrix_units": intensity.narrow,
+        "matrix_units": roofs.matrix_for(intensity.narrow),
         "bound": None if verdict is None else verdict.bound,
         "says": None if verdict is None else verdict.says,
         "levels": {
@@ -172,7 +173,8 @@ def _of_artifact(artifact: Artifact, name: str, roofs: Roofs) -> Kernel:
     if record["template"]["name"] == NO_TEMPLATE:
         last = roofs.levels[-1].name
         tensors = Moved("tensors", work.read_bytes, work.written_bytes)
-        least = Intensity({"operations": work.flops}, {last: (tensors,)})
+        narrow = contract_multiplies_bf16(contract)
+        least = Intensity({"operations": work.flops}, {last: (tensors,)}, narrow)
         return Kernel(extents, least, point_of(name, least, roofs, seconds), NO_TEXT)
     text = (artifact.folder / TEMPLATE).read_text(encoding="utf-8")
     types = {o.name: o.dtype for o in contract.operands}

@@ -4,7 +4,7 @@ from rich.console import Console
 
 from formwright.flow.rooflining import Kernel, Roofline
 from formwright.report.tables import print_table
-from formwright.roofline import LevelUse
+from formwright.roofline import LevelUse, Roofs
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -23,18 +23,19 @@ def shape_text(kernel: Kernel) -> str:
     return " ".join(f"{n}={v}" for n, v in kernel.extents.items())
 
 
-def rate_text(kernel: Kernel) -> str:
-    """Time and rate, with where the time is from."""
+def rate_text(kernel: Kernel, roofs: Roofs) -> str:
+    """Time and rate, with where the time is from and which peak is the operator's."""
     point = kernel.point
     if point.seconds is None or point.rate is None:
         return "no time is known"
-    return f"{point.seconds * 1e3:.3f} ms {point.timed}, {scaled(point.rate, 'flop/s')}" + (
-        "" if point.peak_share is None else f" ({point.peak_share:.0%} of the peak{_units(kernel)})"
-    )
+    told = f"{point.seconds * 1e3:.3f} ms {point.timed}, {scaled(point.rate, 'flop/s')}"
+    if point.peak_share is None:
+        return told
+    return f"{told} ({point.peak_share:.0%} of the peak{_units(kernel, roofs)})"
 
 
-def _units(kernel: Kernel) -> str:
-    return " of matrix units" if kernel.intensity.narrow else ""
+def _units(kernel: Kernel, roofs: Roofs) -> str:
+    return " of matrix units" if roofs.matrix_for(kernel.intensity.narrow) else ""
 
 
 def print_roofline(console: Console, found: Roofline) -> None:
@@ -52,7 +53,7 @@ def print_roofline(console: Console, found: Roofline) -> None:
     for why in roofs.missing:
         console.print(f"  {why}", markup=False, soft_wrap=True)
     for kernel in found.kernels:
-        _print_kernel(console, kernel)
+        _print_kernel(console, kernel, roofs)
     for name, why in found.left_out.items():
         console.print(f"\n{name} is left out: {why}", markup=False, soft_wrap=True)
     console.print(f"\n{NO_COUNTERS}", markup=False, soft_wrap=True)
@@ -64,13 +65,13 @@ def print_bounds(console: Console, found: Roofline) -> None:
     for kernel in found.kernels:
         verdict = kernel.point.verdict
         says = "no figure of this chip says" if verdict is None else verdict.says
-        told = f"  {kernel.point.name}: {rate_text(kernel)}; {says}"
+        told = f"  {kernel.point.name}: {rate_text(kernel, found.roofs)}; {says}"
         console.print(told, markup=False, soft_wrap=True)
 
 
-def _print_kernel(console: Console, kernel: Kernel) -> None:
+def _print_kernel(console: Console, kernel: Kernel, roofs: Roofs) -> None:
     console.print(
-        f"\n{kernel.point.name} ({shape_text(kernel)}): {rate_text(kernel)}",
+        f"\n{kernel.point.name} ({shape_text(kernel)}): {rate_text(kernel, roofs)}",
         markup=False,
         soft_wrap=True,
     )

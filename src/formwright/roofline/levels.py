@@ -34,7 +34,8 @@ class Level:
 class Roofs:
     """``peak``: f32 operations a second, all threads; ``missing``: figures that there are not.
 
-    ``matrix``: the peak of programs that multiply bf16 by bf16, where the chip has units for it.
+    ``matrix``: the peak of operators that multiply bf16 by bf16, where the chip has units for it;
+    of one core times the threads, since none of all cores is measured.
     """
 
     levels: tuple[Level, ...]
@@ -44,8 +45,12 @@ class Roofs:
     matrix: float | None = None
 
     def peak_for(self, narrow: bool) -> float | None:
-        """The peak of a program that multiplies bf16 by bf16 (``narrow``), or of another one."""
-        return self.matrix if narrow and self.matrix is not None else self.peak
+        """The peak of an operator that multiplies bf16 by bf16 (``narrow``), or of another one."""
+        return self.matrix if self.matrix_for(narrow) else self.peak
+
+    def matrix_for(self, narrow: bool) -> bool:
+        """Whether that peak is the one of matrix units."""
+        return narrow and self.matrix is not None and self.matrix > (self.peak or 0.0)
 
 
 def roofs_of(chip: Figures, threads: int) -> Roofs:
@@ -61,7 +66,8 @@ def roofs_of(chip: Figures, threads: int) -> Roofs:
     ]
     if peak is None:
         missing.append("no peak: the chip has neither flops nor core_flops")
-    matrix = _figure(chip, "core_matrix_flops", threads)
+    # A chip that says 0 has no such units, as one that says nothing.
+    matrix = _figure(chip, "core_matrix_flops", threads) or None
     # No fields of a chip: peaks of multiply-adds are the only ones that are measured.
     narrow = "" if matrix else " or of arithmetic on bf16"
     missing.append(f"no rate of exp{',' if narrow else ' or'} of division{narrow} is measured")

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from formwright.ir.expr import Scalar
-from formwright.ir.program import Alloc, Apply, Op, Read
 from formwright.ir.template import Template
-from formwright.ir.values import parts as parts_of
-from formwright.ir.walk import statements
 from formwright.roofline.levels import Roofs
+from formwright.roofline.narrow import template_multiplies_bf16
 from formwright.roofline.nest import nest_of
 from formwright.roofline.traffic import Moved, moved, operations
 
@@ -27,7 +25,7 @@ class Intensity:
     """What the program text gives: operations by name, and by level the bytes of each buffer.
 
     Of a kernel without a program text only the outermost level is known, from below. ``narrow``:
-    its products are of bf16 by bf16, which matrix units add up in f32.
+    its operator multiplies bf16 by bf16 (:func:`formwright.roofline.narrow.multiplies_bf16`).
     """
 
     operations: Mapping[str, int]
@@ -97,24 +95,7 @@ def intensity_of(
     """
     nest = nest_of(template, parameters, assignment)
     by_level = {level.name: moved(nest, level.inner) for level in roofs.levels}
-    return Intensity(operations(nest), by_level, multiplies_bf16(template))
-
-
-def multiplies_bf16(template: Template) -> bool:
-    """Whether some statement adds up products of two different buffers of bf16."""
-    narrow = {b.name for b in template.globals if b.dtype == "bf16"}
-    for stmt in statements(template.program):
-        if isinstance(stmt, Alloc):
-            narrow |= {b.name for b in stmt.buffers if b.dtype == "bf16"}
-    applies = (s for s in statements(template.program) if isinstance(s, Apply) and s.op == "+=")
-    return any(
-        {a.access.buffer, b.access.buffer} <= narrow and a.access.buffer != b.access.buffer
-        for apply in applies
-        for part in parts_of(apply.value)
-        if isinstance(part, Op) and part.name == "*" and len(part.args) == 2
-        for a, b in [part.args]
-        if isinstance(a, Read) and isinstance(b, Read)
-    )
+    return Intensity(operations(nest), by_level, template_multiplies_bf16(template))
 
 
 def point_of(

@@ -1,40 +1,16 @@
-/* Products of bf16 panels, by the tiles of AMX where these give what f32 gives.
+/* Panels of bf16 for units that multiply pairs of it: what was stored in them, copies into them, and
+ * what is asked of the units.
  *
- * The tiles take denormals for zeros. So a panel keeps the least magnitude that was stored in it, in
+ * The units take denormals for zeros. So a panel keeps the least magnitude that was stored in it, in
  * the 64 bytes before its cells: where no product of two panels has a digit below 2^-126, no sum
  * of such products has one either, and nothing is lost. Otherwise vectors of f32 do it. */
 #include <cpuid.h>
 #define FW_TILE 16
-#define FW_PERMISSION 0x1023
-#define FW_TILE_DATA 18
 
-/* The CPU has the tiles, and the kernel lets this process use them. */
-FW_INLINE int fw_has_tiles(void) {
-    static _Atomic int known;
+FW_INLINE int fw_has_bf16(void) {
     unsigned a, b, c, d;
-    if (known == 0) {
-        const int tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1) && (d >> 24 & 1);
-        const int there = tiles && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
-        known = there && syscall(SYS_arch_prctl, FW_PERMISSION, FW_TILE_DATA) == 0 ? 1 : -1;
-    }
-    return known == 1;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
 }
-
-typedef struct {
-    uint8_t palette, start, reserved[14];
-    uint16_t bytes[16];
-    uint8_t rows[16];
-} __attribute__((aligned(64))) fw_tile_shapes;
-
-FW_INLINE void fw_tiles_begin(void) {
-    fw_tile_shapes shapes = {.palette = 1};
-    for (int i = 0; i < 8; i++) {
-        shapes.bytes[i] = 64;
-        shapes.rows[i] = FW_TILE;
-    }
-    _tile_loadconfig(&shapes);
-}
-FW_INLINE void fw_tiles_end(void) { _tile_release(); }
 
 /* What was stored in a panel. `least`: the least magnitude less one, so that zero is the largest;
  * `endless`: some cell is not finite; `calm`: an f32 whose magnitude less one is not below it changes
@@ -189,127 +165,3 @@ typedef struct {
     float *c;
     int64_t blocks, a_block, a_row, b_block, b_pair, c_row, kept, kept_row;
 } fw_product;
-
-FW_INLINE void fw_product_of_tiles(const fw_product *const g, const int64_t row,
-                                   const int64_t column, const int tall, const int wide,
-                                   float *const c, const int64_t c_row) {
-    const uint16_t *a = g->a + row * g->a_row, *b = g->b + 2 * column;
-    const int64_t below = 2 * g->a_row, next = 2 * g->b_pair;
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (int64_t n = 0; n < g->blocks; n++, a += g->a_block, b += g->b_block) {
-        _tile_loadd(4, a, below);
-        _tile_loadd(6, b, next);
-        _tile_dpbf16ps(0, 4, 6);
-        if (wide) {
-            _tile_loadd(7, b + 2 * FW_TILE, next);
-            _tile_dpbf16ps(1, 4, 7);
-        }
-        if (tall) {
-            _tile_loadd(5, a + FW_TILE * g->a_row, below);
-            _tile_dpbf16ps(2, 5, 6);
-            if (wide) _tile_dpbf16ps(3, 5, 7);
-        }
-    }
-    _tile_stored(0, c, 4 * c_row);
-    if (wide) _tile_stored(1, c + FW_TILE, 4 * c_row);
-    if (tall) _tile_stored(2, c + FW_TILE * c_row, 4 * c_row);
-    if (tall && wide) _tile_stored(3, c + FW_TILE * c_row + FW_TILE, 4 * c_row);
-}
-
-/* Sums begin at zero in the tiles: what was in c is added by vectors, which keep denormals. */
-FW_INLINE void fw_product_of_part(const fw_product *const g, const int64_t row,
-                                  const int64_t column, const int tall, const int wide,
-                                  const int add) {
-    float *const to = g->c + row * g->c_row + column;
-    if (!add) {
-        fw_product_of_tiles(g, row, column, tall, wide, to, g->c_row);
-        return;
-    }
-    float sums[4 * FW_TILE * FW_TILE] __attribute__((aligned(64)));
-    fw_product_of_tiles(g, row, column, tall, wide, sums, 2 * FW_TILE);
-    for (int r = 0; r < (tall ? 2 : 1) * FW_TILE; r++)
-        for (int s = 0; s < (wide ? 2 : 1) * FW_TILE; s += FW_LANES) {
-            float *const at = to + r * g->c_row + s;
-            fw_store(at, fw_load(at) + fw_load(sums + 2 * FW_TILE * r + s));
-        }
-}
-
-static __attribute__((noinline, unused)) void fw_product_by_tiles(
-    const fw_product *const g, const int64_t rows, const int64_t columns, const int add) {
-    for (int64_t r = 0; r < rows; r += 2 * FW_TILE)
-        for (int64_t s = 0; s < columns; s += 2 * FW_TILE) {
-            const int tall = rows - r > FW_TILE, wide = columns - s > FW_TILE;
-            if (tall && wide) fw_product_of_part(g, r, s, 1, 1, add);
-            else if (tall) fw_product_of_part(g, r, s, 1, 0, add);
-            else if (wide) fw_product_of_part(g, r, s, 0, 1, add);
-            else fw_product_of_part(g, r, s, 0, 0, add);
-        }
-}
-
-/* The same sums by vectors of f32, which know denormals: both cells of a pair are a shift apart. */
-#define FW_ROWS 8
-FW_INLINE fw_vec fw_if_kept(const int64_t cell, const int64_t kept, const uint16_t *const a,
-                            const fw_vec b, const fw_vec sum) {
-    return cell < kept ? fw_fma(fw_all(fw_get_bf16(a)), b, sum) : sum;
-}
-static __attribute__((noinline, unused)) void fw_product_by_vectors(
-    const fw_product *const g, const int64_t rows, const int64_t columns, const int add) {
-    for (int64_t r = 0; r < rows; r += FW_ROWS)
-        for (int64_t s = 0; s < columns; s += FW_LANES) {
-            fw_vec sums[FW_ROWS] = {{0}};
-            for (int64_t n = 0; n < g->blocks; n++)
-                for (int64_t q = 0; q < FW_TILE; q++) {
-                    const uint16_t *const a = g->a + n * g->a_block + r * g->a_row + 2 * q;
-                    const fw_bits pair = (fw_bits)_mm512_loadu_si512(
-                        g->b + n * g->b_block + q * g->b_pair + 2 * s);
-                    const fw_vec first = (fw_vec)(pair << 16), second = (fw_vec)(pair & 0xffff0000);
-                    for (int i = 0; i < FW_ROWS; i++) {
-                        const uint16_t *const cells = a + i * g->a_row;
-                        const int64_t kept = g->kept + g->kept_row * (r + i);
-                        sums[i] = fw_if_kept(2 * q, kept, cells, first, sums[i]);
-                        sums[i] = fw_if_kept(2 * q + 1, kept, cells + 1, second, sums[i]);
-                    }
-                }
-            for (int i = 0; i < FW_ROWS; i++) {
-                float *const at = g->c + (r + i) * g->c_row + s;
-                fw_store(at, add ? fw_load(at) + sums[i] : sums[i]);
-            }
-        }
-}
-
-FW_INLINE void fw_multiply(const int exact, const fw_product g, const int64_t rows,
-                           const int64_t columns, const int add) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    if (exact) {
-        fw_product_by_tiles(&g, rows, columns, add);
-        return;
-    }
-#endif
-    (void)exact;
-    fw_product_by_vectors(&g, rows, columns, add);
-}
-
-/* The same where cells are left out: copied with zeros for them, which what they would meet allows
- * as long as it is finite. */
-FW_INLINE void fw_multiply_kept(const int exact, const fw_product g, const int64_t rows,
-                                const int64_t columns, const int add) {
-    if (!exact) {
-        fw_multiply(0, g, rows, columns, add);
-        return;
-    }
-    for (int64_t r = 0; r < rows; r += 2 * FW_TILE) {
-        const int64_t some = fw_min(2 * FW_TILE, rows - r);
-        uint16_t cells[4 * FW_TILE * FW_TILE] __attribute__((aligned(64)));
-        for (int64_t i = 0; i < some; i++) {
-            const __mmask32 kept = fw_cells_below(g.kept + g.kept_row * (r + i));
-            _mm512_store_si512(cells + 2 * FW_TILE * i,
-                               _mm512_maskz_loadu_epi16(kept, g.a + (r + i) * g.a_row));
-        }
-        const fw_product part = {cells, g.b, g.c + r * g.c_row, 1, 0, 2 * FW_TILE, 0, g.b_pair,
-                                 g.c_row, g.kept + g.kept_row * r, g.kept_row};
-        fw_multiply(1, part, some, columns, add);
-    }
-}
