@@ -68,6 +68,14 @@ CASES = {
         {"Mr": 16, "Jb": 1, "Tb": 2, "Kb": 16},
         {"M": 37, "N": 41, "K": 530},
     ),
+    **{
+        f"gemm_{what}_matrix_ahead": (
+            f"gemm_{what}",
+            {"Mr": 32, "Jb": 2, "Tb": 1, "Kb": 16},
+            {"M": 37, "N": 41, "K": 530},
+        )
+        for what in ("bias", "residual", "relu", "silu")
+    },
     "gated_mlp_matrix_ahead": (
         "gated_mlp",
         {"Mr": 32, "Jb": 2, "Tb": 1, "Kb": 16},
@@ -79,17 +87,17 @@ CASES = {
         {"H": 2, "G": 2, "T": 67, "D": 41},
     ),
 }
-NARROW = {"gemm_matrix": "f32", "gated_mlp_matrix": "bf16", "prefill_attention_matrix": "bf16"}
-"""Inputs are bf16 whatever the output is; what the contract's ``stages`` are."""
+NARROW = ("gated_mlp", "prefill_attention")
+"""Templates for matrix units that ask for ``stages = "bf16"``."""
 
 
 def contract_of(name: str, dtype: str) -> Contract:
     asked = operator(CASES[name][0])
-    stages = next((s for n, s in NARROW.items() if name.startswith(n)), None)
-    if stages is None:
+    if "_matrix" not in name:
         return asked.contract(dtypes=dtype)
+    # Inputs are bf16 whatever the output is.
     types = {o.name: "bf16" for o in asked.operands} | {asked.operands[-1].name: dtype}
-    return asked.contract(dtypes=types, stages=stages)
+    return asked.contract(dtypes=types, stages="bf16" if asked.name in NARROW else "f32")
 
 
 def call(path: Path, contract: Contract, values: Values, arrays: tuple[Array, ...]) -> Array:
