@@ -12,13 +12,17 @@ import pytest
 from qualify_kernels import AHEAD, RIGHT, compile_kernel
 
 import formwright
+from formwright.codegen import build, emit_c, target_named
 from formwright.contract.contract import contract_data, contract_digest
 from formwright.contract.operators import operator
+from formwright.lang import load
 from formwright.qualify.artifact import ArtifactError, write_artifact
 
 
-def put_artifact(library: Path, folder: Path, ahead: tuple[str, ...] = ()) -> Path:
-    contract = operator("gemm").contract(ahead=ahead)
+def put_artifact(
+    library: Path, folder: Path, ahead: tuple[str, ...] = (), family: str = "gemm"
+) -> Path:
+    contract = operator(family).contract(ahead=ahead)
     files = {
         "kernel.so": library.read_bytes(),
         "kernel.c": library.with_suffix(".c").read_bytes(),
@@ -311,6 +315,29 @@ def test_a_prepared_operand_is_packed_once_for_each_number_of_rows(tmp_path, ker
             assert np.array_equal(got.ravel()[1:], (a @ wanted).ravel()[1:])
     with pytest.raises(ValueError, match="prepares no input ahead"):
         kernel.prepare(b)
+
+
+def test_operands_that_are_prepared_at_once_are_given_together(tmp_path):
+    template = load("gated_mlp_panels_ahead")[1]
+    design = {"Mr": 2, "Nr": 8, "Ns": 8, "Kc": 128, "Jb": 1, "Tb": 4, "Pf": 0}
+    library = build(emit_c(template, design, target_named("plain")), tmp_path).library
+    ahead = ("Wg", "Wu", "Wd")
+    kernel = formwright.load(put_artifact(library, tmp_path / "artifact", ahead, "gated_mlp"))
+    x, gate, up, down = draw(3, 5) / 8, draw(7, 5) / 8, draw(7, 5) / 8, draw(5, 7) / 8
+    wanted = silent(kernel, x, gate, up, down)
+    weights = kernel.prepare(gate, up, down)
+    for array in (gate, up, down):
+        array[...] = 0
+    for rows in (3, 2, 3):
+        assert np.array_equal(silent(kernel, x[:rows], *weights), wanted[:rows])
+    others = kernel.prepare(gate, up, down)
+    for mixed in ((weights[0], up, down), (*weights[:2], others[2])):
+        with pytest.raises(ValueError, match="Wg, Wu, Wd are prepared at once and given together"):
+            kernel(x, *mixed)
+    with pytest.raises(ValueError, match="Wu was prepared, and is given as Wg"):
+        kernel(x, weights[1], weights[0], weights[2])
+    with pytest.raises(ValueError, match="prepares Wg, Wu, Wd at once: 1 were given"):
+        kernel.prepare(gate)
 
 
 def test_importing_the_package_does_not_import_numpy():

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -48,13 +48,10 @@ def load(folder: str | Path, *, fallback: "Sequence[Kernel]" = ()) -> "Kernel":
     return Kernel(read_artifact(folder), fallback)
 
 
-class Prepared:
-    """An input that stays the same from call to call: a copy, and its packed form."""
+class Together:
+    """The packed form of the inputs that were prepared at once."""
 
-    def __init__(self, name: str, array: Array) -> None:
-        self.name = name
-        self.array = np.array(array, order="C")
-        self.array.flags.writeable = False
+    def __init__(self) -> None:
         self._packed: tuple[Library, tuple[int, ...], Packed] | None = None
 
     def packed(self, library: Library, call: "_Call", threads: int) -> Packed | Failure:
@@ -69,12 +66,22 @@ class Prepared:
         return done
 
 
+class Prepared:
+    """A copy of an input that stays the same from call to call; ``together``: with which others."""
+
+    def __init__(self, name: str, array: Array, together: Together) -> None:
+        self.name = name
+        self.array = np.array(array, order="C")
+        self.array.flags.writeable = False
+        self.together = together
+
+
 @dataclass(frozen=True, slots=True)
 class _Taken:
     """The arguments of a call: as arrays, and the output as the caller gave it."""
 
     tensors: Tensors
-    prepared: Prepared | None
+    prepared: Together | None
     out: Array | None
     given_out: Given | None
 
@@ -92,10 +99,12 @@ class Kernel:
     """``kernel(*inputs)`` and ``kernel(*inputs, out=array)``, inputs in the contract's order.
 
     Arrays of NumPy (bf16 as ``ml_dtypes.bfloat16``) or CPU tensors of torch; what comes back
-    is of the kind of the first input. With a contract that lets an input be prepared ahead:
-    ``w = kernel.prepare(b)``, ``kernel(a, w)``. Safe to call from several threads (calls take
-    turns) and after a fork. ``threads`` is the number that was qualified, or fewer if this
-    process may use fewer cores.
+    is of the kind of the first input. With a contract that lets inputs be prepared ahead:
+    ``w = kernel.prepare(b)``, ``kernel(a, w)``; several are prepared at once and given together:
+    ``g, u, d = kernel.prepare(wg, wu, wd)``, ``kernel(x, g, u, d)``.
+
+    Safe to call from several threads (calls take turns) and after a fork. ``threads`` is the
+    number that was qualified, or fewer if this process may use fewer cores.
     """
 
     def __init__(self, artifact: Artifact, fallback: "Sequence[Kernel]" = ()) -> None:
@@ -132,7 +141,7 @@ class Kernel:
         return returned(result, inputs, taken.given_out)
 
     def attempt(
-        self, tensors: Tensors, out: Array | None = None, prepared: Prepared | None = None
+        self, tensors: Tensors, out: Array | None = None, prepared: Together | None = None
     ) -> Array | Reason:
         """The library's own result, or why it cannot be asked for one."""
         reason = self._reason(tensors, out)
@@ -144,11 +153,27 @@ class Kernel:
         reason = self._run(tensors, result, prepared) if result.size else None
         return result if reason is None else reason
 
-    def prepare(self, array: Given) -> Prepared:
-        """An input for many calls. Raises ``ValueError`` when the contract prepares none ahead."""
-        if len(self.contract.ahead) != 1:
+    @overload
+    def prepare(self, array: Given, /) -> Prepared: ...
+    @overload
+    def prepare(self, first: Given, second: Given, /, *more: Given) -> tuple[Prepared, ...]: ...
+    def prepare(self, *arrays: Given) -> Prepared | tuple[Prepared, ...]:
+        """Inputs for many calls, in the order of the contract's ``ahead``; a tuple of several.
+
+        Raises ``ValueError`` when the contract prepares none ahead, or another number of them.
+        """
+        names = self.contract.ahead
+        if not names:
             raise ValueError(f"the contract of {self.folder.name} prepares no input ahead")
-        return Prepared(self.contract.ahead[0], given(array))
+        if len(arrays) != len(names):
+            told = f"{self.folder.name} prepares {', '.join(names)} at once"
+            raise ValueError(f"{told}: {len(arrays)} were given")
+        together = Together()
+        found = tuple(
+            Prepared(name, given(array), together)
+            for name, array in zip(names, arrays, strict=True)
+        )
+        return found[0] if len(found) == 1 else found
 
     def reason(self, *inputs: Given | Prepared, out: Given | None = None) -> Reason | None:
         """Why ``kernel(*inputs, out=out)`` would be computed elsewhere; ``None`` if it is not."""
@@ -163,14 +188,24 @@ class Kernel:
         if len(inputs) != len(operands):
             names = ", ".join(o.name for o in operands)
             raise ValueError(f"{self.contract.operator} takes {names}: {len(inputs)} were given")
-        prepared = next((i for i in inputs if isinstance(i, Prepared)), None)
         for operand, value in zip(operands, inputs, strict=True):
             if isinstance(value, Prepared) and value.name != operand.name:
                 raise ValueError(f"{value.name} was prepared, and is given as {operand.name}")
+        prepared = self._together([i for i in inputs if isinstance(i, Prepared)])
         tensors = tuple(i.array if isinstance(i, Prepared) else given(i) for i in inputs)
         result = None if out is None else given(out)
         check_numbers(self.contract, tensors, result)
         return _Taken(tensors, prepared, result, out)
+
+    def _together(self, prepared: Sequence[Prepared]) -> Together | None:
+        """The packed form that the prepared inputs have in common."""
+        forms = {id(p.together): p.together for p in prepared}
+        if not forms:
+            return None
+        if len(forms) > 1 or len(prepared) != len(self.contract.ahead):
+            names = ", ".join(self.contract.ahead)
+            raise ValueError(f"{names} are prepared at once and given together")
+        return next(iter(forms.values()))
 
     def _reason(self, tensors: Tensors, out: Array | None) -> Reason | None:
         if self._unfit is not None:
@@ -196,7 +231,7 @@ class Kernel:
     def _library(self) -> Library:
         return library(self._key, self._bytes, self.folder.name)
 
-    def _run(self, tensors: Tensors, out: Array, prepared: Prepared | None) -> Reason | None:
+    def _run(self, tensors: Tensors, out: Array, prepared: Together | None) -> Reason | None:
         library = self._library()
         values = extents_of(self.contract, tensors, out)
         everything = (*tensors, out)
