@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from statistics import median
 
 import measure_candidates as mc
 import numpy as np
@@ -72,18 +73,16 @@ def test_a_sweep_leaves_nothing_in_the_caches(tmp_path: Path) -> None:
     given = workload()
     with Session(native(tmp_path, "walk", walk), given.tensors, given.extents) as session:
         session.load(given.cases[0].inputs)
-        seconds = []
-        for size in (0, 64):
-            least = 1.0
-            # Other work only adds time.
-            for _ in range(15):
-                if size:
-                    assert isinstance(session.evict(size), Batch)
-                batch = session.run((0,))
-                assert isinstance(batch, Batch)
-                least = min(least, batch.wall_seconds)
-            seconds.append(least)
-    assert seconds[1] > 1.3 * seconds[0]
+        seconds: dict[int, list[float]] = {0: [], 64: []}
+        # In turn, since other work comes and goes.
+        for size in (0, 0, 64) * 15:
+            if size:
+                assert isinstance(session.evict(size), Batch)
+            batch = session.run((0,))
+            assert isinstance(batch, Batch)
+            seconds[size].append(batch.wall_seconds)
+    # What follows a sweep at once finds the caches cold too: only the second of each two counts.
+    assert median(seconds[64]) > 1.3 * median(seconds[0][1::2])
 
 
 def test_cold_calls_are_timed_one_by_one() -> None:
