@@ -300,7 +300,7 @@ class Bench:
 
 
 def contract_of(row: Row) -> Contract:
-    """In bf16 values between two sums may be rounded to it once, as the libraries' are."""
+    """In bf16 a value between two sums may be rounded to it once; libraries round once or more."""
     asked = operator(row.shape.operator)
     narrow = row.dtype == "bf16" and asked.narrow_stages
     return asked.contract(

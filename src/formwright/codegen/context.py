@@ -9,7 +9,7 @@ from typing import Literal
 from formwright.base.diagnostics import fail
 from formwright.base.source import Span
 from formwright.codegen.cexpr import c_integer
-from formwright.codegen.elements import F32, Element, element, stored
+from formwright.codegen.elements import F32, Element, Panel, element, stored
 from formwright.codegen.linear import Linear, Range, range_of
 from formwright.codegen.places import Bound, Place
 from formwright.codegen.target import Target
@@ -178,7 +178,7 @@ def _place_buffer(context: Context, buffer: Buffer, span: Span | None) -> Contex
     name = context.output.fresh(f"b_{buffer.name}")
     watched = kind.dtype == "bf16" and buffer.name in context.output.panels
     if watched:
-        kind = replace(kind, watched=name)
+        kind = Panel(kind.dtype, kind.c_type, kind.size, kind.suffix, name=name)
     storage = Storage(name, elements, kind, HEAD if watched else 0)
     place = Place(name, buffer.shape, "memory", buffer.ring, kind=kind)
     pointer = f"{kind.c_type} *"

@@ -110,12 +110,15 @@ def abi_text(
     return text + (runtime_text("ahead.h") if ahead else "")
 
 
+_ASKED = {
+    F16C: "fw_has_f16c()",
+    "avx512_bf16": "fw_has_bf16()",
+    "amx_tile": "fw_has_tiles()",
+    "amx_bf16": "fw_has_tiles()",
+}
+"""Features that compilers do not all know by name, or that the system has to lend as well."""
+
+
 def _asked(feature: str) -> str:
-    """C text that is 1 where this CPU has a feature; compilers do not know all of them by name."""
-    if feature == F16C:
-        return "fw_has_f16c()"
-    if feature in ("amx_tile", "amx_bf16"):
-        return "fw_has_tiles()"
-    if feature == "avx512_bf16":
-        return "fw_has_bf16()"
-    return f'__builtin_cpu_supports("{feature}")'
+    """C text that is 1 where this CPU has a feature."""
+    return _ASKED.get(feature, f'__builtin_cpu_supports("{feature}")')

@@ -12,17 +12,13 @@ from formwright.base.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """``suffix`` ends the names of the helpers that load and store it; f32 has none.
-
-    ``watched`` is a panel of bf16 for the matrix units, in C: what is stored there is looked at.
-    """
+    """``suffix`` ends the names of the helpers that load and store it; f32 has none."""
 
     dtype: str
     c_type: str
     size: int
     suffix: str = ""
     stored: bool = True
-    watched: str = ""
 
     def get(self, pointer: str) -> str:
         """C text of the value at ``pointer``."""
@@ -30,8 +26,6 @@ class Element:
 
     def put(self, pointer: str, value: str) -> str:
         """C statement that stores ``value`` at ``pointer``."""
-        if self.watched:
-            return f"fw_put_watched({pointer}, {value}, FW_SEEN({self.watched}));"
         if self.suffix:
             return f"fw_put{self.suffix}({pointer}, {value});"
         return f"*({pointer}) = {value};"
@@ -43,20 +37,33 @@ class Element:
         return f"fw_load_part{self.suffix}({pointer}, {count})"
 
     def store(self, pointer: str, value: str) -> str:
-        if self.watched:
-            return f"fw_store_watched({pointer}, {value}, FW_SEEN({self.watched}));"
         return f"fw_store{self.suffix}({pointer}, {value});"
 
     def stream(self, pointer: str, value: str) -> str:
         """Like :meth:`store`, past the caches where the address allows it."""
-        if self.watched:
-            return self.store(pointer, value)
         return f"fw_stream{self.suffix}({pointer}, {value});"
 
     def store_part(self, pointer: str, value: str, count: str) -> str:
-        if self.watched:
-            return f"fw_store_part_watched({pointer}, {value}, {count}, FW_SEEN({self.watched}));"
         return f"fw_store_part{self.suffix}({pointer}, {value}, {count});"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel(Element):
+    """bf16 that matrix units read: what is stored in the buffer ``name`` is looked at."""
+
+    name: str = ""
+
+    def put(self, pointer: str, value: str) -> str:
+        return f"fw_put_watched({pointer}, {value}, FW_SEEN({self.name}));"
+
+    def store(self, pointer: str, value: str) -> str:
+        return f"fw_store_watched({pointer}, {value}, FW_SEEN({self.name}));"
+
+    def stream(self, pointer: str, value: str) -> str:
+        return self.store(pointer, value)
+
+    def store_part(self, pointer: str, value: str, count: str) -> str:
+        return f"fw_store_part_watched({pointer}, {value}, {count}, FW_SEEN({self.name}));"
 
 
 F32 = Element("f32", "float", 4)

@@ -12,13 +12,13 @@ from typing import Final
 
 from formwright.codegen.cexpr import c_integer
 from formwright.codegen.context import Context
-from formwright.codegen.elements import F32
+from formwright.codegen.elements import F32, Panel
 from formwright.codegen.fold import fold
 from formwright.codegen.linear import Linear, linear, plus
 from formwright.codegen.places import address, bounds, form_text
-from formwright.codegen.points import bind_box, step_of
+from formwright.codegen.points import bind_box, size_of, step_of
 from formwright.codegen.target import Target
-from formwright.ir.expr import ZERO, Compare, Expr, Num
+from formwright.ir.expr import ZERO, Compare, Expr
 from formwright.ir.program import Access, Alloc, Apply, BoxVar, Literal, Op, Read, Select, Stmt
 from formwright.ir.rewrite import free_names
 from formwright.ir.walk import statements
@@ -91,7 +91,7 @@ def product_of(apply: Apply, context: Context) -> Product | None:
     if any(a.buffer in context.tiles or a.buffer not in context.places for a in every):
         return None
     kinds = [context.places[a.buffer].kind for a in every]
-    if kinds[0] != F32 or not all(k.watched for k in kinds[1:]):
+    if kinds[0] != F32 or not all(isinstance(k, Panel) for k in kinds[1:]):
         return None
     return next(_ways(apply, factors, context), None)
 
@@ -117,8 +117,8 @@ def _ways(apply: Apply, given: Factors, context: Context) -> Iterator[Product]:
 def _fits(product: Product, context: Context) -> bool:
     apply, a, b = product.apply, product.factors.a, product.factors.b
     row, column = product.row, product.column
-    whole = all(_size(v) > 0 and _size(v) % SIDE == 0 for v in (row, column))
-    inner = _size(product.pair) == SIDE and _size(product.half) == 2
+    whole = all(size_of(v) > 0 and size_of(v) % SIDE == 0 for v in (row, column))
+    inner = size_of(product.pair) == SIDE and size_of(product.half) == 2
     places = _step(column, apply.destination, context) == 1 and _step(column, b, context) == 2
     steps = [_step(row, apply.destination, context), _step(row, a, context)]
     steps.append(_step(product.pair, b, context))
@@ -149,11 +149,6 @@ def _in(var: BoxVar, access: Access) -> bool:
 
 def _step(var: BoxVar, access: Access, context: Context) -> int | None:
     return step_of(context, access, var.name)
-
-
-def _size(var: BoxVar) -> int:
-    extent = fold(var.extent)
-    return int(extent.value) if isinstance(extent, Num) else 0
 
 
 def cleared(first: Stmt, product: Product) -> bool:
@@ -198,7 +193,7 @@ def emit_product(product: Product, add: str, context: Context) -> None:
     if kept is not None:
         call, exact = "fw_multiply_kept", f"{exact} && fw_finite({right})"
     given = ", ".join(f".{name} = {text}" for name, text in fields.items())
-    sizes = f"{_size(product.row)}, {_size(product.column)}, {add}"
+    sizes = f"{size_of(product.row)}, {size_of(product.column)}, {add}"
     context.writer.line(f"{call}({exact}, (fw_product){{{given}}}, {sizes});")
     context.output.multiplies = True
 

@@ -5,11 +5,11 @@ from typing import Literal
 
 from formwright.codegen.cexpr import c_integer
 from formwright.codegen.context import Context
-from formwright.codegen.fold import fold
+from formwright.codegen.elements import Panel
 from formwright.codegen.matrix import SIDE
 from formwright.codegen.places import Bound, address, bound_text, bounds, form_text, offset
-from formwright.codegen.points import bind_box, loops_over, step_of
-from formwright.ir.expr import ONE, ZERO, Expr, Num
+from formwright.codegen.points import bind_box, loops_over, size_of, step_of
+from formwright.ir.expr import ONE, ZERO, Expr
 from formwright.ir.program import Access, Apply, BoxVar, Read
 
 Way = Literal["rows", "turned", "zipped"]
@@ -45,7 +45,7 @@ def packing_of(apply: Apply, context: Context) -> Packing | None:
     if apply.op != "=" or not isinstance(apply.value, Read) or place is None:
         return None
     source = apply.value.access
-    if not place.kind.watched or source.buffer not in context.places:
+    if not isinstance(place.kind, Panel) or source.buffer not in context.places:
         return None
     if context.place(source.buffer).kind.dtype != place.kind.dtype:
         return None
@@ -79,12 +79,6 @@ def _shaped(
     if of[cell if way == "turned" else line] != 1:
         return None
     return Packing(way, apply, source, line, cell, pair, found)
-
-
-def size_of(var: BoxVar) -> int:
-    """The constant extent of a box variable, 0 where it has none."""
-    extent = fold(var.extent)
-    return int(extent.value) if isinstance(extent, Num) else 0
 
 
 def _linear(packing: Packing, context: Context) -> bool:

@@ -358,6 +358,12 @@ def _groups(count: int) -> list[tuple[int, int]]:
     return found
 
 
+def size_of(var: BoxVar) -> int:
+    """The constant extent of a box variable, 0 where it has none."""
+    extent = fold(var.extent)
+    return int(extent.value) if isinstance(extent, Num) else 0
+
+
 def step_of(context: Context, access: Access, name: str) -> int | None:
     """Elements between neighbours along ``name``, where that is a constant."""
     forms = offset(context.place(access.buffer), access)
