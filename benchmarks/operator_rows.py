@@ -46,7 +46,7 @@ def shapes(model: Model) -> Iterator[Shape]:
     hidden, inner, group = model.hidden, model.inner, model.group
     for operator in ("gemv", "gemv_int8"):
         for n, k in ((inner, hidden), (hidden, inner)):
-            yield Shape(operator, f"{n}x{k}", {"N": n, "K": k})
+            yield Shape(operator, f"{n}x{k}", {"N": n, "K": k}, AHEAD.get(operator, ()))
     for tokens, history in ((1, 512), (1, 2048), (128, 2048), (512, 512)):
         label = f"{model.heads} heads, {tokens} tokens, history {history}"
         yield Shape("softmax", label, {"R": model.heads * tokens, "C": history})
@@ -61,9 +61,8 @@ def shapes(model: Model) -> Iterator[Shape]:
         yield Shape("decode_attention", f"{model.kv}x{group} heads, history {history}", sizes)
     for tokens in TOKENS:
         sizes = {"T": tokens, "D": hidden, "F": inner}
-        # One row uses each weight once: packing would gain nothing.
-        ahead = ("Wg", "Wu", "Wd") if tokens > 1 else ()
-        yield Shape("gated_mlp", f"{tokens} tokens, {hidden}-{inner}", sizes, ahead)
+        label = f"{tokens} tokens, {hidden}-{inner}"
+        yield Shape("gated_mlp", label, sizes, AHEAD["gated_mlp"])
     for tokens in TOKENS[1:]:
         sizes = {"H": model.kv, "G": group, "T": tokens, "D": model.width}
         yield Shape("prefill_attention", f"{model.kv}x{group} heads, {tokens} tokens", sizes)
@@ -87,13 +86,17 @@ QUICK = {
 
 QUICK_DTYPES = {"gemv": "bf16"}
 
+AHEAD = {"gemv": ("W",), "gated_mlp": ("Wg", "Wu", "Wd")}
+"""Weights that a model keeps: we and the peers may pack them outside the clock."""
+
 
 def quick_shapes(operators: Iterable[str]) -> Iterator[tuple[Shape, str]]:
     """Each operator once, with its element type."""
     for operator in operators:
         extents = QUICK[operator]
         label = " ".join(f"{k}={v}" for k, v in extents.items())
-        yield Shape(operator, label, extents), QUICK_DTYPES.get(operator, "f32")
+        ahead = AHEAD.get(operator, ())
+        yield Shape(operator, label, extents, ahead), QUICK_DTYPES.get(operator, "f32")
 
 
 def floor(operator: str, dtype: str) -> float:

@@ -20,7 +20,7 @@ from formwright.ir.rewrite import free_names
 INDENT = "    "
 
 HEAD = 64
-"""Bytes before a panel, where it is noted what was stored in it; panels stay aligned."""
+"""Bytes before a buffer where something is noted of its cells; these stay aligned."""
 
 
 @dataclass(slots=True)
@@ -100,6 +100,10 @@ class Output:
     """By ``id`` of a register buffer: whether its last dimension is lanes of vectors."""
     panels: frozenset[str] = frozenset()
     """Buffers that the matrix units may read."""
+    coded: frozenset[str] = frozenset()
+    """Buffers that are kept in fewer bits once they are packed ahead."""
+    codings: list[str] = field(default_factory=list)
+    """The calls that do that, for ``e`` and the extents in sight."""
     multiplies: bool = False
     """Whether some statement uses the matrix units."""
 
@@ -179,7 +183,8 @@ def _place_buffer(context: Context, buffer: Buffer, span: Span | None) -> Contex
     watched = kind.dtype == "bf16" and buffer.name in context.output.panels
     if watched:
         kind = Panel(kind.dtype, kind.c_type, kind.size, kind.suffix, name=name)
-    storage = Storage(name, elements, kind, HEAD if watched else 0)
+    coded = buffer.name in context.output.coded
+    storage = Storage(name, elements, kind, HEAD if watched or coded else 0)
     place = Place(name, buffer.shape, "memory", buffer.ring, kind=kind)
     pointer = f"{kind.c_type} *"
     inside = replace(context, places={**context.places, buffer.name: place})
@@ -189,6 +194,11 @@ def _place_buffer(context: Context, buffer: Buffer, span: Span | None) -> Contex
         context.writer.line(f"{pointer}const {name} FW_MAYBE = e->{name};")
         if watched:
             context.writer.line(f"fw_watch({name});")
+        if coded:
+            context.writer.line(f"fw_rows_plain({name});")
+            counts = ", ".join(c_integer(size, context.names) for size in buffer.shape[:-1])
+            call = f"fw_code_rows{kind.suffix}(e->{name}, {counts});"
+            context.output.codings.append(call)
         return replace(inside, environment=(*context.environment, (pointer, name)))
     context.output.private.append(storage)
     context.writer.line(f"{pointer}const {name} = ({pointer})(slice + e->o_{name});")

@@ -86,6 +86,17 @@ def _unpack_extents(out: Writer, extents: Sequence[str]) -> None:
         out.line(f"const int64_t n_{name} FW_MAYBE = e->n_{name};")
 
 
+def coding_text(output: Output, extents: Sequence[str]) -> str:
+    """``fw_code_ahead``: what is packed ahead in fewer bits (``runtime/coded.h``)."""
+    out = Writer()
+    with out.block("FW_MAYBE static void fw_code_ahead(fw_env *const e)"):
+        _unpack_extents(out, extents)
+        for call in output.codings:
+            out.line(call)
+        out.line("(void)e;")
+    return out.text()
+
+
 def abi_text(
     tensors: Sequence[Place],
     extents: Sequence[str],

@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 
 from formwright.base.diagnostics import fail, nearest
 from formwright.codegen.ahead import ahead_count, packed_inputs
+from formwright.codegen.coded import coded_buffers
 from formwright.codegen.context import Context, Output, Writer
 from formwright.codegen.driver import (
     abi_text,
+    coding_text,
     driver_function,
     environment_text,
     layout_text,
@@ -20,7 +22,7 @@ from formwright.codegen.matrix import panels, unit_headers
 from formwright.codegen.places import tensor_place
 from formwright.codegen.registers import fitting, lanes_of
 from formwright.codegen.statements import streams
-from formwright.codegen.target import Target, with_halves, with_units, without_units
+from formwright.codegen.target import PLAIN, Target, with_halves, with_units, without_units
 from formwright.ir.evaluate import EvaluationError, evaluate
 from formwright.ir.expr import Var
 from formwright.ir.formulation import require_program
@@ -72,12 +74,18 @@ class Emitted:
 
 
 def emit_c(
-    template: Template, assignment: Mapping[str, int], target: Target, *, calls: bool = False
+    template: Template,
+    assignment: Mapping[str, int],
+    target: Target,
+    *,
+    calls: bool = False,
+    coded: bool = True,
 ) -> Emitted:
     """The C of ``template`` with the decisions of ``assignment``.
 
     With ``calls`` values are put together by calls (``fw_add``) that the runtime's headers do
     not have: for :func:`formwright.codegen.field.field_source`.
+    Without ``coded`` every buffer has its type's own storage (``coded.py``).
     What the emitter does not support is an :class:`InputError` at the statement.
     """
     require_program(template, "emit")
@@ -100,12 +108,15 @@ def emit_c(
         constant = "" if place.name == f"t_{workload.output.name}" else "const "
         fixed += [(f"{constant}{place.kind.c_type} *", place.name), ("int64_t", place.stride)]
     lanes = lanes_of(program, target)
+    count = ahead_count(program, order[:-1], order[-1])
+    may_code = coded and not calls and target.lanes > PLAIN.lanes
     output = Output(
         target,
         frozenset(extents),
         calls=calls,
         lanes=lanes,
         panels=panels(program) if target.units else frozenset(),
+        coded=coded_buffers(program, count) if may_code else frozenset(),
     )
     context = Context(
         output=output,
@@ -117,7 +128,6 @@ def emit_c(
         tiles={},
         environment=tuple(fixed),
     )
-    count = ahead_count(program, order[:-1], order[-1])
     first, context = driver_function(
         "fw_run_ahead", program[:count], replace(context, packing_ahead=True)
     )
@@ -134,11 +144,13 @@ def emit_c(
         runtime_text("lanes.h"),
         runtime_text("elements.h"),
         *([runtime_text(name) for name in unit_headers(target)] if output.panels else []),
+        *([runtime_text("coded.h")] if output.coded else []),
         runtime_text("exponential.h"),
         runtime_text("threads.h"),
         *([runtime_text("streaming.h")] if streams(program) else []),
         kernel,
         layout_text(output, extents),
+        coding_text(output, extents),
         abi_text(tensors, extents, lowest, points, target.features, count > 0),
     ]
     return Emitted(

@@ -12,6 +12,7 @@ from typing import assert_never
 from formwright.base.diagnostics import fail
 from formwright.codegen.applies import emit_applies
 from formwright.codegen.cexpr import c_integer, c_truth
+from formwright.codegen.coded import emit_row_product, row_product_of
 from formwright.codegen.context import INDENT, Context, Tile, Writer, bind, place_buffers
 from formwright.codegen.elements import F32
 from formwright.codegen.facts import MOST_SPLITS, fact_text, turning, wanted
@@ -156,6 +157,10 @@ def _emit_apply(apply: Apply, context: Context) -> None:
     if product is not None:
         emit_product(product, "1", context)
         return
+    rows = row_product_of(apply, context)
+    if rows is not None:
+        emit_row_product(rows, context)
+        return
     packing = packing_of(apply, context)
     if packing is not None:
         emit_packing(packing, context)
@@ -265,7 +270,7 @@ def _emit_versions(block: Sequence[Stmt], context: Context) -> None:
 
 
 def _uses_facts(apply: Apply, context: Context) -> bool:
-    if product_of(apply, context) is not None or packing_of(apply, context) is not None:
+    if any(of(apply, context) is not None for of in (product_of, row_product_of, packing_of)):
         return False
     return any(a.buffer in context.tiles for a in _accesses(apply)) or _narrow(apply, context)
 

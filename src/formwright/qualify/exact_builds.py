@@ -59,7 +59,7 @@ def exact_build(
         check_ring(plain.program)
     except RingError:
         return _field_build(plain, assignment, target, seed)
-    source = _or_why(lambda: ring_source(emit_c(plain, assignment, target)))
+    source = _or_why(lambda: ring_source(emit_c(plain, assignment, target, coded=False)))
     return ExactBuild(source, Ring(), "integers mod 2^64", "2^64", _ALWAYS)
 
 

@@ -14,6 +14,7 @@ int32_t fw_prepare(void *const *const tensors, const int64_t *const strides,
     if (code) return code;
     fw_place_ahead(&e, ahead);
     fw_run_ahead(&e);
+    fw_code_ahead(&e);
     fw_release(e.threads);
     return 0;
 }
