@@ -6,7 +6,7 @@ which.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -171,13 +171,18 @@ _MISPLACED = """() => {
 }"""
 
 
-def audited(browser: "Browser", file: Path, shots: Path | None = None) -> list[str]:
+def audited(
+    browser: "Browser",
+    file: Path,
+    shots: Path | None = None,
+    schemes: Sequence[str] = ("light", "dark"),
+) -> list[str]:
     """All that is wrong with a page: at three widths, light and dark, with every fold open.
 
     ``shots``: a folder for pictures of the page as it opens.
     """
     wrong: list[str] = []
-    for scheme in ("light", "dark"):
+    for scheme in schemes:
         with watched(browser, WIDTHS[0], scheme) as (page, said):
             asked = outside(page)
             page.goto(file.as_uri())

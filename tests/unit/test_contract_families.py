@@ -499,7 +499,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "fault", "dtype"), thinned(FAULTS, 3))
+@pytest.mark.parametrize(("name", "fault", "dtype"), thinned(FAULTS, 5))
 def test_the_usual_faults_are_refused(name, fault, dtype):
     contract = operator(name).contract(dtypes=dtype)
     found = {}

@@ -10,6 +10,7 @@ from typing import Any
 from formwright.base.diagnostics import InputError
 from formwright.base.digest import digest
 from formwright.contract.problem import Workload
+from formwright.flow.fitting import require_packing
 from formwright.flow.job_solving import design_key, words
 from formwright.flow.jobs import Build, Job, Solve, Validate
 from formwright.flow.setting import Proved, Setting
@@ -37,7 +38,8 @@ class Wanted:
     """Which templates a round looks at, where not all of the run.
 
     Of ``untried`` ones a design is built whatever their model says beside that of others. With
-    ``forgiving`` a template that cannot be solved has its fault in the journal and ends nothing.
+    ``forgiving`` a template that cannot be solved has its fault in the journal and ends nothing;
+    else one that is not for this chip or workload is left out as long as another is.
     ``fixed``: values of decisions by template that stay as they are.
     """
 
@@ -72,13 +74,14 @@ def _solve(setting: Setting, workload: Workload, wanted: Wanted) -> dict[str, An
     share = ceil(setting.problem.budget.candidates / max(1, len(wanted.names)))
     jobs: dict[str, Job] = {}
     solutions: dict[str, Any] = {}
+    faults: dict[str, InputError] = {}
     for name in wanted.names:
         template = setting.templates[name].template
         try:
             parameters = setting.parameters(template, workload)
+            require_packing(template, setting.problem.contract)
         except InputError as error:
-            if not wanted.forgiving:
-                raise
+            faults[name] = error
             solutions[name] = {"status": "failed", "error": words(error), "conflict": []}
             continue
         jobs[name] = Solve(
@@ -89,6 +92,11 @@ def _solve(setting: Setting, workload: Workload, wanted: Wanted) -> dict[str, An
             wanted.fixed.get(name, {}),
             wanted.forgiving,
         )
+    if faults and not wanted.forgiving:
+        if not jobs:
+            raise next(iter(faults.values()))
+        for name, fault in faults.items():
+            setting.listener.done(f"{workload.name}: {name} is left out: {words(fault)}")
     found: list[dict[str, Any]] = []
     outcomes = setting.steps.outcomes({f"solve/{workload.name}/{n}": j for n, j in jobs.items()})
     for name, outcome in zip(jobs, outcomes.values(), strict=True):
