@@ -188,3 +188,18 @@ def test_nothing_behind_the_tensors_is_touched(target: str, tmp_path: Path) -> N
         return np.array_equal(lib.ahead(w, x, Guarded())[0], lib.packing(w, x))
 
     assert survives(same)
+
+
+@pytest.mark.parametrize("dtype", thinned(sorted(NUMPY), 2))
+def test_one_block_of_eight_may_keep_its_cells_and_no_more(dtype: str, tmp_path: Path) -> None:
+    """16 rows of 4 blocks: 8 may have a cell without a code, each in a block of its own."""
+    lib, rng, guarded = Rows(dtype, 2, TARGETS[0], tmp_path), np.random.default_rng(5), Guarded()
+    for count in (7, 8, 9, 64):
+        w = rng.integers(1, 3, (16, 512)).astype(NUMPY[dtype])
+        # With those of 1 and 2 these are 16 upper bytes: there is no code for another.
+        w[:, ::16] = 2.0 ** (4 + 2 * np.arange(32) % 28)
+        w.reshape(64, 128)[rng.permutation(64)[:count], 1] = -3e38
+        x = rng.integers(-2, 3, 512).astype(np.float32)
+        sums, coded = lib.ahead(w, x, guarded)
+        assert coded == (count <= 8), count
+        assert np.array_equal(sums, lib.packing(w, x))

@@ -43,40 +43,32 @@ FW_INLINE fw_others fw_others_of(const void *const w, const int64_t rows, const 
                        end < cells ? -1 : (end - cells) / (FW_BLOCK * size)};
 }
 
-/* Where byte v, lane of a vector of codes is, for the lane of the v-th vector of f32. */
-FW_INLINE int64_t fw_code_place(const int64_t v, const int64_t lane, const int size) {
-    const int64_t four = lane / 4 * 16, in = lane % 4;
-    return size == 2 ? four + v / 2 * 8 + 2 * in + v % 2 : four + 4 * v + in;
-}
-FW_INLINE uint32_t fw_cell_bits(const char *const p, const int64_t k, const int size) {
-    uint16_t half;
-    uint32_t whole;
-    if (size == 4) {
-        __builtin_memcpy(&whole, p + 4 * k, 4);
-        return whole;
+/* Where a cell's byte and its code stand in a block, and the lower half of an f32. */
+typedef struct {
+    uint8_t byte[FW_BLOCK], half[FW_BLOCK];
+} fw_places;
+FW_INLINE fw_places fw_places_of(const int size) {
+    fw_places found;
+    for (int k = 0; k < FW_BLOCK; k++) {
+        const int at = k / FW_BYTES * FW_BYTES, v = k % FW_BYTES / FW_LANES, lane = k % FW_LANES;
+        const int four = lane / 4, in = lane % 4;
+        found.byte[k] = (uint8_t)(at + four * 16 + (size == 2 ? v / 2 * 8 + 2 * in + v % 2 : 4 * v + in));
+        found.half[k] = (uint8_t)(at + v / 2 * 2 * FW_LANES + four * 8 + v % 2 * 4 + in);
     }
-    __builtin_memcpy(&half, p + 2 * k, 2);
-    return half;
+    return found;
 }
 FW_INLINE void fw_code_block(uint8_t *const to, const char *const from, const uint8_t *const code,
-                             const int size) {
-    const int64_t codes = (size - 1) * FW_BLOCK;
-    for (int64_t at = 0; at < FW_BLOCK; at += FW_BYTES)
-        for (int64_t v = 0; v < 4; v++)
-            for (int64_t lane = 0; lane < FW_LANES; lane++) {
-                const uint32_t cell = fw_cell_bits(from, at + v * FW_LANES + lane, size);
-                const int64_t in = fw_code_place(v, lane, size), place = codes + (at + in) % 64;
-                if (size == 4) {
-                    const uint16_t low = (uint16_t)cell;
-                    const int64_t word = v / 2 * FW_LANES * 2 + lane / 4 * 8 + v % 2 * 4 + lane % 4;
-                    __builtin_memcpy(to + 2 * (at + word), &low, 2);
-                    to[2 * FW_BLOCK + at + in] = (uint8_t)(cell >> 16);
-                } else {
-                    to[at + in] = (uint8_t)cell;
-                }
-                const uint8_t four = code[cell >> (8 * size - 8)] & 15;
-                to[place] = at + in < 64 ? four : (uint8_t)(to[place] | four << 4);
-            }
+                             const fw_places *const places, const int size) {
+    uint8_t fours[FW_BLOCK];
+    for (int k = 0; k < FW_BLOCK; k++) {
+        const uint8_t *const cell = (const uint8_t *)from + size * k;
+        const int place = places->byte[k];
+        fours[place] = code[cell[size - 1]] & 15;
+        to[(size == 4 ? 2 * FW_BLOCK : 0) + place] = cell[size - 2];
+        if (size == 4) __builtin_memcpy(to + 2 * places->half[k], cell, 2);
+    }
+    for (int n = 0; n < FW_BLOCK / 2; n++)
+        to[(size - 1) * FW_BLOCK + n] = (uint8_t)(fours[n] | fours[FW_BLOCK / 2 + n] << 4);
 }
 
 /* The 16 most frequent upper bytes, and 16 for the code of the others. */
@@ -130,10 +122,11 @@ FW_INLINE void fw_code_rows_of(char *const w, const int64_t rows, const int64_t 
             }
         }
     }
+    const fw_places places = fw_places_of(size);
     for (int64_t n = 0; n < all; n++) {
         char from[4 * FW_BLOCK];
         memcpy(from, w + n * bytes, (size_t)bytes);
-        fw_code_block((uint8_t *)w + n * fw_block_bytes(size), from, code, size);
+        fw_code_block((uint8_t *)w + n * fw_block_bytes(size), from, code, &places, size);
     }
     memcpy(there.first, kept, (size_t)(4 * groups));
     memcpy(there.others, others, (size_t)(groups * blocks));
