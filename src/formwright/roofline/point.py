@@ -153,7 +153,8 @@ def _verdict(shares: Mapping[str, float], questions: str) -> Verdict:
         names = " and ".join(beyond)
         note = (
             f"; faster than {names} would allow, so not all of it came from there"
-            " (inputs found in a nearer cache, or reuse that the model does not see)"
+            " (inputs found in a nearer cache, weights kept in fewer bits, or reuse that the model"
+            " does not see)"
         )
     if not rest:
         name = max(shares, key=shares.__getitem__)
