@@ -1,12 +1,19 @@
 /* The fixed thread runtime: a pool of pinned workers, fork and join over a range of agents.
  *
- * A job is a phase over [0, count); workers take chunks of it from one counter. Idle workers spin
- * for a while, then sleep on a futex, so a call after a pause costs one wake-up. No worker stays on
+ * A job is a phase over [0, count). Each thread has a share of it, the same in every call, so that it
+ * finds in its caches what it had before; it takes chunks of that, then of what others have left. Idle
+ * workers spin for a while, then sleep on a futex, so a call after a pause costs one wake-up. No worker stays on
  * the processor that the caller has moved to. With one thread no worker is made. One caller at a
  * time has the pool; a second one runs alone. */
 typedef void (*fw_phase)(int64_t lo, int64_t hi, int32_t agent, const void *env);
 
 enum { FW_MOST_THREADS = 256, FW_SPINS = 4000 };
+
+/* The first agent of a thread's share that nobody has taken, and the end of the share. */
+typedef struct {
+    _Alignas(64) _Atomic int64_t next;
+    int64_t end;
+} fw_share;
 
 typedef struct {
     pthread_t thread;
@@ -22,12 +29,12 @@ static struct {
     _Atomic int32_t busy;   /* a caller has the pool */
     _Atomic uint32_t round; /* counts jobs; workers wait for it to change */
     _Atomic int32_t asleep; /* workers on the futex */
-    _Alignas(64) _Atomic int64_t next; /* first agent of the job that nobody has taken */
     _Alignas(64) _Atomic int32_t running; /* workers that have not finished the job */
     fw_phase phase;
     const void *env;
-    int64_t count, chunk;
+    int64_t chunk;
     int32_t threads;
+    fw_share shares[FW_MOST_THREADS];
 } fw_pool;
 
 static inline void fw_pause(void) {
@@ -41,11 +48,15 @@ static long fw_futex(_Atomic uint32_t *at, int op, uint32_t value) {
 }
 
 static void fw_take(int32_t agent) {
-    const int64_t count = fw_pool.count, chunk = fw_pool.chunk;
-    for (;;) {
-        const int64_t lo = atomic_fetch_add_explicit(&fw_pool.next, chunk, memory_order_relaxed);
-        if (lo >= count) return;
-        fw_pool.phase(lo, fw_min(lo + chunk, count), agent, fw_pool.env);
+    const int64_t chunk = fw_pool.chunk;
+    for (int32_t turn = 0; turn < fw_pool.threads; turn++) {
+        fw_share *const share = &fw_pool.shares[(agent + turn) % fw_pool.threads];
+        for (;;) {
+            if (atomic_load_explicit(&share->next, memory_order_relaxed) >= share->end) break;
+            const int64_t lo = atomic_fetch_add_explicit(&share->next, chunk, memory_order_relaxed);
+            if (lo >= share->end) break;
+            fw_pool.phase(lo, fw_min(lo + chunk, share->end), agent, fw_pool.env);
+        }
     }
 }
 
@@ -168,10 +179,12 @@ static void fw_parallel(fw_phase phase, const void *env, int64_t count, int32_t 
     }
     fw_pool.phase = phase;
     fw_pool.env = env;
-    fw_pool.count = count;
     fw_pool.chunk = fw_max(1, count / (8 * (int64_t)threads));
     fw_pool.threads = threads;
-    atomic_store_explicit(&fw_pool.next, 0, memory_order_relaxed);
+    for (int32_t agent = 0; agent < threads; agent++) {
+        fw_pool.shares[agent].end = (agent + 1) * count / threads;
+        atomic_store_explicit(&fw_pool.shares[agent].next, agent * count / threads, memory_order_relaxed);
+    }
     atomic_store_explicit(&fw_pool.running, fw_pool.made, memory_order_relaxed);
     fw_part();
     fw_signal();
