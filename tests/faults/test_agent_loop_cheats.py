@@ -33,7 +33,7 @@ def changed(old: str, new: str) -> str:
 
 DEEPER = {
     # Texts that no screen refuses: what is wrong with them only a proof shows.
-    "leaves the tail out": changed("W[i", "W[0*i"),
+    "leaves the tail out": changed("+= W[i", "+= W[0*i"),
     "sums some columns only": changed("in 0 .. ceil(K/L)", "in 0 .. min(1, ceil(K/L))"),
     "starts from what was there": changed("    tot[r] = 0\n", ""),
     "adds what was not asked": changed("    tot[r] = 0\n", "    tot[r] = 1\n"),
