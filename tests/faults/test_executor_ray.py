@@ -111,6 +111,7 @@ def test_two_measurements_never_overlap(executor: "RayExecutor", tmp_path: Path)
         assert all(o[1] <= began or ended <= o[0] for o in others), sorted(spans)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_told_and_its_job_made_again(
     executor: "RayExecutor", tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ async def designed(ask: Asker, text: str) -> dict[str, int]:
     return assignment
 
 
+@pytest.mark.slow
 def test_from_a_wrong_template_to_a_design(tmp_path: Path) -> None:
     async def main() -> None:
         async with Client(stdio(tmp_path, "--problem", str(problem_file(tmp_path)))) as client:

@@ -22,8 +22,6 @@ def test_pages_in_a_browser(tmp_path: Path, subtests: pytest.Subtests) -> None:
     with chromium() as browser:
         with subtests.test("every kind of block is whole, readable and accessible"):
             assert audited(browser, file) == []
-        with subtests.test("what is wrong would be seen"):
-            _seen(browser, tmp_path)
         with subtests.test("no text of anybody runs"):
             _hostile(browser, tmp_path)
         with subtests.test("tables sort and filter"):
@@ -36,6 +34,12 @@ def test_pages_in_a_browser(tmp_path: Path, subtests: pytest.Subtests) -> None:
             _print(browser, file)
         with subtests.test("without its script the page is whole"):
             _plain(browser, file)
+
+
+@pytest.mark.slow
+def test_what_is_wrong_with_a_page_would_be_seen(tmp_path: Path) -> None:
+    with chromium() as browser:
+        _seen(browser, tmp_path)
 
 
 @pytest.mark.slow

@@ -192,7 +192,8 @@ def test_nothing_behind_the_tensors_is_touched(target: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("dtype", thinned(sorted(NUMPY), 2))
 def test_one_block_of_eight_may_keep_its_cells_and_no_more(dtype: str, tmp_path: Path) -> None:
-    """16 rows of 4 blocks: 8 may have a cell without a code, each in a block of its own."""
+    """16 rows of 4 blocks: of bf16 8 may have a cell without a code, of f32 there is room for 7."""
+    most = {"bf16": 8, "f32": 7}[dtype]
     lib, rng, guarded = Rows(dtype, 2, TARGETS[0], tmp_path), np.random.default_rng(5), Guarded()
     for count in (7, 8, 9, 64):
         w = rng.integers(1, 3, (16, 512)).astype(NUMPY[dtype])
@@ -201,5 +202,5 @@ def test_one_block_of_eight_may_keep_its_cells_and_no_more(dtype: str, tmp_path:
         w.reshape(64, 128)[rng.permutation(64)[:count], 1] = -3e38
         x = rng.integers(-2, 3, 512).astype(np.float32)
         sums, coded = lib.ahead(w, x, guarded)
-        assert coded == (count <= 8), count
+        assert coded == (count <= most), count
         assert np.array_equal(sums, lib.packing(w, x))
